@@ -18,7 +18,11 @@ import jtruth as jt
 from jtruth.tables.pairs import new_difference
 from jtruth.tables.posterior import TableDraws
 
-ACCURACIES, CORRELATIONS, SIZES = ((0.5, 0.5), (0.8, 0.8), (0.8, 0.7), (0.95, 0.9)), (0.0, 0.3, 0.6), (20, 50, 100, 200, 500)
+ACCURACIES, CORRELATIONS, SIZES = (
+    ((0.5, 0.5), (0.8, 0.8), (0.8, 0.7), (0.95, 0.9)),
+    (0.0, 0.3, 0.6),
+    (20, 50, 100, 200, 500),
+)
 Z = 1.959964
 
 
@@ -79,12 +83,19 @@ def known(sets):
         found = {name: [] for name in ("paired", "newcombe", "wald")}
         for k, (one, two) in enumerate(ACCURACIES):
             for c in CORRELATIONS:
-                counts = np.random.default_rng([47, n, k, int(10 * c)]).multinomial(n, population(one, two, c), sets).T
+                counts = (
+                    np.random.default_rng([47, n, k, int(10 * c)])
+                    .multinomial(n, population(one, two, c), sets)
+                    .T
+                )
                 for name, interval in (("paired", paired), ("newcombe", newcombe), ("wald", wald)):
                     low, high = interval(*counts)
                     gap = one - two
                     found[name].append([np.mean((low <= gap) & (gap <= high)), np.mean(high - low)])
-        row = "".join(f"   {np.mean(v, axis=0)[0]:.3f} (least {np.min(v, axis=0)[0]:.3f}) {np.mean(v, axis=0)[1]:.3f}" for v in map(np.array, found.values()))
+        row = "".join(
+            f"   {np.mean(v, axis=0)[0]:.3f} (least {np.min(v, axis=0)[0]:.3f}) {np.mean(v, axis=0)[1]:.3f}"
+            for v in map(np.array, found.values())
+        )
         print(f"{n:>4}{row}")
 
 
@@ -112,7 +123,9 @@ def noisy(sets):
     for b in range(6):
         here = bins == b
         error = np.sqrt(right[here].mean() * (1 - right[here].mean()) / here.sum())
-        print(f"P(better) {said[here].mean():.3f}: was better in {right[here].mean():.3f} +- {error:.3f} of {here.sum()}")
+        print(
+            f"P(better) {said[here].mean():.3f}: was better in {right[here].mean():.3f} +- {error:.3f} of {here.sum()}"
+        )
 
 
 if __name__ == "__main__":

@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # the same names for editors and type checkers
         latent,
         learning,
         noise,
+        pairwise,
         planning,
         plots,
         posterior,
@@ -55,8 +56,9 @@ if TYPE_CHECKING:  # the same names for editors and type checkers
         set_agreement,
     )
     from jtruth.inspection import inspect_labels
-    from jtruth.io import inspect_file, read, read_gold, read_labels, read_noise, read_predictions
+    from jtruth.io import inspect_file, read, read_gold, read_labels, read_noise, read_predictions, write
     from jtruth.labels import Labels
+    from jtruth.pairwise import preferences
     from jtruth.posterior import class_posterior, class_posterior_given_prediction
     from jtruth.simulation import simulate, simulate_difficulty_fallibility
 
@@ -70,8 +72,10 @@ _HOMES = {  # names that are no rooms, and the module of each
             "labeler_agreement", "metric_posterior", "prevalence", "rating_agreement", "set_agreement",
         ),
         "inspection": ("inspect_labels",),
-        "io": ("inspect_file", "read", "read_gold", "read_labels", "read_noise", "read_predictions"),
+        "io": ("inspect_file", "read", "read_gold", "read_labels", "read_noise", "read_predictions",
+               "write"),
         "labels": ("Labels",),
+        "pairwise": ("preferences",),
         "posterior": ("class_posterior", "class_posterior_given_prediction"),
         "simulation": ("simulate", "simulate_difficulty_fallibility"),
     }.items() for name in names
@@ -83,10 +87,10 @@ __all__ = [
     "consensus", "evaluate", "evaluate_batch", "evaluate_class_scores", "evaluate_labelers",
     "evaluate_scores", "evaluation", "histograms", "information", "inspect_file", "inspect_labels",
     "inspection", "io", "labeler_agreement", "labels", "lam_stork", "latent", "learning", "metric_posterior",
-    "noise", "planning", "plots", "posterior", "prevalence", "rating_agreement", "read", "read_gold",
-    "read_labels", "read_noise", "read_predictions", "set_agreement", "simulate",
+    "noise", "pairwise", "planning", "plots", "posterior", "preferences", "prevalence", "rating_agreement",
+    "read", "read_gold", "read_labels", "read_noise", "read_predictions", "set_agreement", "simulate",
     "simulate_difficulty_fallibility", "simulation", "stats", "tables", "testing", "training",
-    "use_compilation_cache",
+    "use_compilation_cache", "write",
 ]  # fmt: skip
 
 

@@ -1,20 +1,25 @@
 """How jtruth writes files: beside the old one, under a name of its own, and then in its place.
 
-A kill, a full disk or a second process leaves the old file or the new one, never half of one. CSV tables are
-written here too: text that a spreadsheet would take for a formula gets an apostrophe and a space before it,
-which tables are read without (`unescaped`), so that every name comes back as it was. An apostrophe alone is
-part of a name: other programs' files have workers such as '-x.
+A kill, a full disk or a second process leaves the old file or the new one, never half of one. Tables are
+written here too, as the kind of file that the ending of their name says. In CSV and TSV, text that a
+spreadsheet would take for a formula gets an apostrophe and a space before it, which tables are read without
+(`unescaped`), so that every name comes back as it was. An apostrophe alone is part of a name: other programs'
+files have workers such as '-x.
 """
 
 import csv
 import gzip
 import io
+import json
+import math
 import os
 import re
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from glob import escape
+from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 from uuid import uuid4
@@ -111,17 +116,88 @@ def write_picture(path: Path, figure: Any) -> None:
         figure.savefig(file, format=path.suffix.removeprefix(".") or "png")
 
 
-def write_table(path: str | os.PathLike, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Write a table as CSV, gzipped if its name ends in .gz; numbers stay numbers, text is no formula."""
+_SEPARATORS = {"": ",", ".csv": ",", ".tsv": "\t"}  # "": a pipe, or a name without an ending
+ENDINGS = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
+
+
+def ending_of(path: str | os.PathLike, among: Sequence[str] = ENDINGS) -> str:
+    """The ending, without .gz, that says what kind of table a file is; "" of a name that has none.
+
+    Raises:
+        ValueError: an ending that is not `among` those that can be written (of a tool: without .gz).
+    """
+    name = Path(path).name.lower()
+    ending, packed = Path(name.removesuffix(".gz")).suffix, name.endswith(".gz")
+    plain = among is ENDINGS and (not ending or (ending in ENDINGS[:4] and packed))
+    if not plain and (packed or ending not in among):
+        said = Path(name).suffix or "without an ending"
+        raise ValueError(f"{Path(path).name!r}: cannot write {said}; end it in {', '.join(among)}")
+    if ending == ".parquet" and find_spec("pyarrow") is None:
+        raise ValueError(f"{Path(path).name!r}: Parquet needs pyarrow: pip install 'jtruth[frames]'")
+    return ending
+
+
+@contextmanager
+def _text(path: str | os.PathLike) -> Iterator[IO[str]]:
+    """A text file, gzipped if its name ends in .gz."""
     with replacing(path, "wb") as raw:
         packed = gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if Path(path).suffix == ".gz" else None
         text = io.TextIOWrapper(packed or raw, "utf-8", newline="")
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(map(_escaped, header))
-        writer.writerows(map(_escaped, row) for row in rows)
+        yield text
         text.detach()
         if packed is not None:
             packed.close()
+
+
+def write_objects(path: str | os.PathLike, objects: Iterable[dict[str, Any]]) -> None:
+    """Write objects as a list of JSON, or as JSON lines if the name says .jsonl."""
+    first, between, last = ("", "\n", "\n") if ending_of(path) == ".jsonl" else ("[\n", ",\n", "\n]\n")
+    with _text(path) as text:
+        for k, one in enumerate(objects):
+            text.write((between if k else first) + json.dumps(plain_json(one), ensure_ascii=False))
+        text.write(last)
+
+
+def plain_json(value: Any) -> Any:
+    """JSON-ready: NumPy to lists and numbers, NaN and infinities to None."""
+    value = value.tolist() if hasattr(value, "tolist") else value
+    if isinstance(value, Mapping):
+        return {name: plain_json(one) for name, one in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain_json(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def write_table(
+    path: str | os.PathLike, header: Sequence[str], rows: Iterable[Sequence[Any]], own: int = 0
+) -> None:
+    """Write a table as what its name ends in, or as CSV.
+
+    Text in CSV and TSV is no formula, but for the first `own` columns, which are the user's and stay as is.
+    """
+    ending = ending_of(path)
+    if ending == ".parquet":
+        return _write_parquet(path, header, rows)
+    if ending not in _SEPARATORS:
+        return write_objects(path, (dict(zip(header, row, strict=True)) for row in rows))
+    with _text(path) as text:
+        writer = csv.writer(text, delimiter=_SEPARATORS[ending], lineterminator="\n")
+        for row in chain([header], rows):
+            writer.writerow((*row[:own], *map(_escaped, row[own:])))
+
+
+def _write_parquet(path: str | os.PathLike, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Columns of numbers stay numbers; one of numbers and text is text."""
+    from pyarrow import parquet, table
+
+    columns = dict(zip(header, zip(*map(plain_json, rows), strict=True), strict=False)) or dict.fromkeys(
+        header, ()
+    )
+    for name, column in columns.items():
+        if len({isinstance(one, str) for one in column if one is not None}) > 1:
+            columns[name] = tuple(one if one is None else str(one) for one in column)
+    with replacing(path, "wb") as raw:
+        parquet.write_table(table({name: list(column) for name, column in columns.items()}), raw)
 
 
 def _escaped(cell: Any) -> Any:

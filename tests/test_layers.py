@@ -28,7 +28,7 @@ LAYERS: list[set[str]] = [
     {"simulation", "testing", "learning", "information", "histograms"},
     {"asking"},  # below evaluation, whose answers name the samples to ask for
     {"training", "evaluation", "comparison"},
-    {"plots", "planning", "cleaning"},
+    {"plots", "planning", "cleaning", "pairwise"},
     {"cli"},
 ]
 LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}

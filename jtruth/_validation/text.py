@@ -215,6 +215,7 @@ class TextTable(NamedTuple):
     source: Source
     decimal: str | None = None  # what stands before the decimals of numbers; None: found in them
     notes: tuple[str, ...] = ()  # sentences about what was skipped or changed
+    escaped: bool = False  # whether cells had an apostrophe that keeps spreadsheets from computing them
 
     __repr__ = one_line
 
@@ -271,9 +272,9 @@ def _any_table(file: File, sep: str, notes: tuple[str, ...] = ()) -> TextTable:
         raise ValueError(f"{text}. Save it as UTF-8.") from None
     finally:
         csv.field_size_limit(limit)
-    if _is_escaped(file.data):
+    if escaped := _is_escaped(file.data):
         rows = rows[:1] + [tuple(map(unescaped, row)) for row in rows[1:]]  # names are in `header_of`
-    return rows_table(rows, Source(file.name, "line", 1, starts), file, sep, notes)
+    return rows_table(rows, Source(file.name, "line", 1, starts), file, sep, notes)._replace(escaped=escaped)
 
 
 def rows_table(

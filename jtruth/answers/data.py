@@ -8,8 +8,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-import numpy as np
-
+from jtruth._files import plain_json
 from jtruth._version import __version__
 from jtruth.answers.blocks import Block, Curve, Document, Matrix, Notes, Table
 
@@ -71,19 +70,6 @@ def law_row(law: Any, level: float) -> dict[str, Any]:
     values = (law.mean, law.mode, law.sd, low, high, law.probability_defined)
     row = dict(zip(names, values, strict=True))
     return {name: plain_json(value) for name, value in row.items()}
-
-
-def plain_json(value: Any) -> Any:
-    """JSON-ready: NumPy to lists and numbers, NaN and infinities to None."""
-    if isinstance(value, np.ndarray):
-        return [plain_json(v) for v in value.tolist()]
-    if isinstance(value, Mapping):
-        return {name: plain_json(v) for name, v in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain_json(v) for v in value]
-    if isinstance(value, float | np.floating):
-        return float(value) if np.isfinite(value) else None
-    return int(value) if isinstance(value, np.integer) else value
 
 
 BACKENDS = ("pandas", "polars", "pyarrow")

@@ -48,6 +48,7 @@ from jtruth.answers import Answer, Column, Document, Queue, Table, facts, warnin
 from jtruth.evaluation.gold.tables import POWER, how_chosen
 from jtruth.io import Gold
 from jtruth.labels import Labels
+from jtruth.learning.methods import clamp
 from jtruth.stats.estimates import check_level
 from jtruth.stats.ppi import ppi_ratio
 from jtruth.stats.student import StudentEstimate
@@ -92,6 +93,7 @@ class Issues(Answer):
     caution: str  # what the interval takes for granted, or what it includes
     labels: Labels  # that were judged
     level: float  # of the interval
+    class_posterior: Float[np.ndarray, "samples classes"]  # under the first assumption; certain where gold
 
     def blocks(self) -> Document:
         """The question, the answer and what stands behind it, for all faces."""
@@ -207,6 +209,7 @@ def suspicious_labels(
         design = "at random" if known.at_random else "as their table says"
         caution, size = _OF_GOLD.format((known.classes >= 0).sum(), design), label.size
         expected, interval = float(law.mean * size), (float(low * size), float(high * size))
+        means[0] = clamp(means[0], known.classes)
         gold_of_label = known.classes[sample]
         rows = [np.where(gold_of_label >= 0, gold_of_label != label, row) for row in rows]
     wrong, low, high = rows[0], np.min(rows, axis=0), np.max(rows, axis=0)
@@ -214,7 +217,7 @@ def suspicious_labels(
     return Issues(
         sample[order], labeler[order], label[order], wrong[order], low[order], high[order], expected,
         interval, np.bincount(labeler, wrong, labels.num_labelers),
-        np.bincount(label, wrong, labels.num_classes), caution, labels, level,
+        np.bincount(label, wrong, labels.num_classes), caution, labels, level, means[0],
     )  # fmt: skip
 
 

@@ -5,6 +5,7 @@ Without, every label's probability of being wrong (`issues`). Error rates that a
 the labels; of one label a sample from out-of-sample probabilities, or from features by cross-validation.
 """
 
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -20,11 +21,12 @@ from jtruth.answers import Column, Document, Queue, facts, how, warning_notes
 from jtruth.cleaning.expected_fall import stopping_advice
 from jtruth.cleaning.issues import Issues, shared_confusion, suspicious_labels
 from jtruth.cleaning.learners import LinearLearner
-from jtruth.cleaning.loop import answer, ask, followed, start
+from jtruth.cleaning.loop import answer, ask, followed, label_posterior, start
 from jtruth.cleaning.state import State, read_state, write_state
 from jtruth.labels import Labels
 from jtruth.learning import Fit, fit_noise_layer
 from jtruth.learning.joint.posterior import JointPosterior, fit_joint
+from jtruth.learning.methods import clamp
 from jtruth.learning.predicted import sharpened
 from jtruth.noise import ConfusionMatrices, DrawnMatrices, NoiseModel
 
@@ -131,6 +133,13 @@ def queue(
     return Document("Which labels should an expert check?", about, first, blocks)
 
 
+def believed(state: State, wrong: Issues | None = None) -> Float[np.ndarray, "samples classes"]:
+    """What is believed of each sample's class: by all labels if they were judged; certain if verified."""
+    known = np.full(len(state.x), -1)
+    known[[i for i, _ in state.answers]] = [label for _, label in state.answers]
+    return clamp(label_posterior(state) if wrong is None else wrong.class_posterior, known)
+
+
 def _one_label_each(labels: Labels) -> bool:
     return bool((labels.labels_per_sample() == 1).all())
 
@@ -207,17 +216,38 @@ def _rates(labels: Labels, noise: Any, prior: Any, seed: int) -> tuple[Any, Any,
     return ConfusionMatrices(fit.mean_matrices.astype(np.float64)), fit.prior.mean(axis=0), notes
 
 
+def suggestions(
+    labels: Labels, posterior: Float[np.ndarray, "samples classes"], order: Iterable[tuple[int, int]],
+    rows: Iterable[tuple[int, int]],
+) -> list[tuple[str, float | None, int | None]]:  # fmt: skip
+    """Class that each row of a table should have, its probability, and how soon to check the row.
+
+    Args:
+        labels, posterior: what was judged, and what is believed of the classes.
+        order: (sample, labeler) of the labels to check, the first first; labeler -1: of the sample.
+        rows: the same of each row of the table; sample -1: there is nothing to say.
+    """
+    place: dict[tuple[int, int], int] = {}
+    for k, (i, t) in enumerate(order):
+        place.setdefault((i, t), k)
+        place.setdefault((i, -1), k)
+    rows = list(rows)
+    ranks = {k: n for n, k in enumerate(sorted({place[row] for row in rows if row in place}), 1)}
+    best, names = posterior.argmax(axis=1).tolist(), tuple(map(str, labels.class_names))
+    return [
+        (names[best[row[0]]], float(posterior[row[0], best[row[0]]]), ranks.get(place.get(row, -1)))
+        if row[0] >= 0 else ("", None, None) for row in rows
+    ]  # fmt: skip
+
+
 def issues(
     labels: Labels, noise: NoiseModel | None, prior: Any, *, probabilities: Any = None, gold: Any = None,
-    budget: int = 50, level: float = 0.95, seed: int = 0,
-) -> Document:  # fmt: skip
-    """The most suspicious labels, and how many are wrong; arguments as in `begin` and `suspicious_labels`."""
-    if budget > labels.num_labels:
-        raise ValueError(f"--budget {budget} is more than the {labels.num_labels} labels that there are")
+    level: float = 0.95, seed: int = 0,
+) -> tuple[Issues, tuple[str, ...]]:  # fmt: skip
+    """Every label, the most suspicious first, and notes; arguments as in `begin` and `suspicious_labels`."""
     posterior, shares, notes, probabilities = _class_posteriors(labels, noise, prior, probabilities, seed)
     features = {} if probabilities is None else {"probabilities": probabilities, "prior": shares}
-    suspicions = suspicious_labels(labels, posterior, gold=gold, level=level, key=seed, **features)
-    return suspicions.screen(budget, notes)
+    return suspicious_labels(labels, posterior, gold=gold, level=level, key=seed, **features), notes
 
 
 def _class_posteriors(

@@ -16,11 +16,11 @@ from jtruth.cli.classifier import compare, evaluate, sensitivity
 from jtruth.cli.later import ask, clean, plan
 from jtruth.cli.options import COMMANDS, READING, flat
 from jtruth.cli.people import agreement, consensus, inspect, labelers, models, simulate
-from jtruth.cli.shares import calibrate, correct, prevalence
+from jtruth.cli.shares import calibrate, correct, preferences, prevalence
 
 SECTIONS = {  # of `jtruth --help`
     "First": (inspect, agreement, simulate),
-    "How good?": (evaluate, compare, labelers, consensus, prevalence, calibrate, correct),
+    "How good?": (evaluate, compare, labelers, consensus, prevalence, preferences, calibrate, correct),
     "What does it depend on?": (sensitivity, models),
     "What next?": (ask, plan, clean),
 }

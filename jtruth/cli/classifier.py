@@ -7,7 +7,7 @@ from typing import Any
 
 from jtruth._files import write_picture
 from jtruth.cli.options import EVERY, argument, command, next_step, option, refuse, shared, written
-from jtruth.cli.output import give, progress, whole
+from jtruth.cli.output import give, progress, required, whole
 
 GRADED = {  # what to grade, by what, and how
     "predictions": option("The classifier: a table task, label; or column:NAME.", kind=Path),
@@ -32,15 +32,21 @@ def judged(args: Any, *, what_if: bool = False) -> tuple[Any, tuple[str, ...], A
     if args.fast and args.method != "bayes":
         raise ValueError(f"--fast and --method {args.method} are two ways to an answer: choose one")
     from jtruth import evaluation
-    from jtruth.cli.reading import Tables, with_notes
+    from jtruth.cli.reading import Tables, with_calibration, with_notes
 
+    args, calibration = with_calibration(args)
     with progress("part", 2 if what_if else 1) as advance:
         tables, file = Tables(args, args.predictions, args.gold, args.noise), args.predictions
-        y_pred, notes = tables.rater(str(args.rater)) if file is None else tables.predictions(file)
+        by = (
+            tables.alone
+            if calibration and args.rater in map(str, calibration[0].worker_names)
+            else tables.rater
+        )
+        y_pred, notes = by(str(args.rater)) if file is None else tables.predictions(file)
         result = evaluation.evaluate(
             y_pred, tables.labels, method="laplace" if args.fast else args.method, target=args.target,
             order=tables.order(), positive=tables.positive, **tables.known(args.inclusion),
-            progress=advance,
+            calibration=calibration, progress=advance,
         )  # fmt: skip
         if what_if:
             _ = result.assumptions
@@ -49,7 +55,7 @@ def judged(args: Any, *, what_if: bool = False) -> tuple[Any, tuple[str, ...], A
 
 @command(
     "LABELS.csv --predictions PRED.csv --report a.html", EVERY,
-    **GRADED, **shared("by"),
+    **GRADED, **shared("by", "calibration", "require", "confidence"),
     metric=option("With --by: recall, f1, ...", "accuracy"),
     scores=option("Grade the column score: ROC curve, areas.", False),
     threshold=option("With --scores: positive at or above this score.", kind=float),
@@ -62,15 +68,19 @@ def evaluate(args: Any) -> None:
         raise ValueError("--metric is what groups are compared by: say --by COLUMN too, or leave it out")
     if args.plot is not None and not args.scores:
         raise ValueError("--plot draws the curves of --scores; say --scores too, or leave it out")
+    if args.scores or args.by is not None:
+        refuse(
+            {"--calibration": args.calibration}, "is for one classifier or rater: leave --scores and --by out"
+        )
     if not args.scores:
         idle = {"--threshold": args.threshold, "--cost": args.cost}
         refuse(idle, "is about scores; say --scores too, or leave it out")
     else:
         return _grade_scores(args)
     if args.by is not None:
-        return give(args, _groups(args), _next(args))
+        return give(args, required(args, _groups(args)), _next(args))
     result, _, tables = judged(args, what_if=whole(args))
-    give(args, result, _next(args, tables if result.interval_kind == "predictive" else None))
+    give(args, required(args, result), _next(args, tables if result.interval_kind == "predictive" else None))
 
 
 def _next(args: Any, tables: Any = None) -> str:
@@ -114,6 +124,7 @@ def _grade_scores(args: Any) -> None:
     if args.predictions is None:
         raise ValueError("--scores grades the scores of a file: give --predictions PRED.csv")
     _refuse_idle(args, "scores are graded")
+    refuse({"--require": args.require}, "is not for --scores; leave one out")
     with progress("answer") as advance:
         tables = Tables(args, args.predictions, args.gold, args.noise)
         scores, notes = tables.scores(args.predictions)
@@ -124,7 +135,7 @@ def _grade_scores(args: Any) -> None:
         from jtruth.plots import plot_curves
 
         write_picture(args.plot, plot_curves(result))
-    give(args, result, _next(args, tables if result.interval_kind == "predictive" else None))
+    give(args, required(args, result), _next(args, tables if result.interval_kind == "predictive" else None))
 
 
 def _judged_scores(args: Any, scores: Any, labels: Any, **options: Any) -> Any:
@@ -189,6 +200,7 @@ def sensitivity(args: Any) -> None:
     target=GRADED["target"],
     **shared("noise", "prior", "assume", "labelers_are", "positive"),
     common_only=option("Use only tasks with labels and all predictions.", False),
+    **shared("require", "confidence"),
     plot=written("Also draw a picture: FILE.svg, .png, .pdf."),
 )  # fmt: skip
 def compare(args: Any) -> None:
@@ -207,4 +219,4 @@ def compare(args: Any) -> None:
     if args.plot is not None:
         write_picture(args.plot, comparison.plot())
     step = "" if args.gold is not None else tables.gold_step(shlex.join(map(str, args.files)))
-    give(args, comparison, step)
+    give(args, required(args, comparison), step)

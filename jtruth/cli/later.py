@@ -4,6 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from jtruth._files import write_table
 from jtruth.cli.options import EVERY, KNOWN_GOLD, TABLE, argument, command, next_step, option, shared, written
 from jtruth.cli.output import give, progress
@@ -16,7 +18,7 @@ from jtruth.cli.output import give, progress
     **shared("metric", "positive", "common_only"),
     num=option("How many answers to ask for.", 10),
     truth=option("Which true classes to find out: a random sample in strata of prediction and vote.", False),
-    out=written("Write what to ask to this table; with --truth: fill it in, it is the next --gold."),
+    out=written("Write what to ask to this table; with --truth: fill it in, it is the next --gold.", True),
 )  # fmt: skip
 def ask(args: Any) -> None:
     """Which labels of whom, or (--truth) which true classes, to ask for next."""
@@ -24,8 +26,6 @@ def ask(args: Any) -> None:
         raise ValueError(
             "which labels to ask for depends on the classifier: give --predictions, or say --truth"
         )
-    import numpy as np
-
     from jtruth.answers import Column, Document, Note, Notes, Queue, facts
     from jtruth.cli.reading import Tables
 
@@ -167,19 +167,24 @@ def _features(tables: Any, path: Path) -> Any:
         "at random (or a column inclusion or stratum), which say how many labels are wrong.", kind=Path),
     common_only=KNOWN_GOLD["common_only"],
     **shared("noise", "prior"),
+    out=written("Write LABELS with a suggested label, its probability and a rank beside each row.", True),
 )  # fmt: skip
 def clean(args: Any) -> None:
     """Which labels should an expert check? With features those that help a model, else label issues."""
     if args.gold is not None and args.features is not None and args.state is None:
         raise ValueError("--gold continues a queue: give the --state file it was asked with")
     from jtruth.answers import Note, Notes
-    from jtruth.cleaning.request import begin, issues, queue
+    from jtruth.cleaning.request import begin, believed, issues, queue
+    from jtruth.cleaning.state import read_state
     from jtruth.cli import reading
     from jtruth.io import read_scores
+    from jtruth.io.plan import TRANSPOSED
 
     files = args.gold, args.features, args.predictions, args.costs, args.noise
     tables = reading.Tables(args, *files)
     labels, (noise, prior) = tables.labels, tables.noise()
+    if args.out is not None and tables.plan.layout == TRANSPOSED:
+        raise ValueError("--out: rows of this file are labelers, and what is suggested is of samples")
     alone = tables.plan.layout == "one label each" and args.predictions is args.noise is args.features is None
     if alone and len(beside := _numeric(tables)) > 1:
         args.features, note = args.file, f"Features: {len(beside)} columns of numbers beside them."
@@ -194,19 +199,50 @@ def clean(args: Any) -> None:
     # Answers to a queue are no random sample, so how they were chosen has a say only without one.
     answers = tables.gold() if args.features is not None else tables.gold_sample()
     if args.features is None:
-        document = issues(labels, noise, prior, probabilities=probabilities, gold=answers,
-                          budget=args.budget, level=args.level, seed=args.seed)  # fmt: skip
+        if args.budget > labels.num_labels:
+            there = f"the {labels.num_labels} labels that there are"
+            raise ValueError(f"--budget {args.budget} is more than {there}")
+        found, doubts = issues(labels, noise, prior, probabilities=probabilities, gold=answers,
+                               level=args.level, seed=args.seed)  # fmt: skip
+        document, posterior = found.screen(args.budget, doubts), found.class_posterior
+        order = zip(found.sample.tolist(), found.labeler.tolist(), strict=True)
         step = "" if args.gold is not None else tables.gold_step()
     else:
-        how: dict[str, Any] = {
-            "strategy": args.strategy,
-            "level": args.level,
-            "seed": args.seed,
-            "costs": costs,
-        }
+        how: Any = {"strategy": args.strategy, "level": args.level, "seed": args.seed, "costs": costs}
         state, doubts, wrong = begin(labels, (noise, prior), features, probabilities=probabilities, **how)
         document = queue(state, args.budget, gold=answers, path=args.state, notes=doubts, wrong=wrong)
+        posterior = believed(state if args.state is None else read_state(args.state, state), wrong)
+        place = {task: i for i, task in enumerate(state.task_names)}
+        order = ((place[row["task"]], -1) for row in document.tables()[0].rows)
         why = "remember what was asked; answers come as --gold"
         step = "" if args.state is not None else next_step(args, "--state cleaning.state", why)
     notes = [Note("read", text) for text in labels.notes]
+    if args.out is not None:
+        said = _write_cleaned(tables, args.features is not None, posterior, order)
+        notes.append(Note("read", said))
     give(args, document.more(Notes("notes", "How it was read", notes)), step)
+
+
+_SUGGESTED = ("suggested_label", "probability", "rank")
+
+
+def _write_cleaned(tables: Any, by_sample: bool, posterior: Any, order: Any) -> str:
+    """Write the user's table, as it is, with what is suggested beside it; what is to be said of that."""
+    from jtruth.cleaning.request import suggestions
+    from jtruth.io.apply import places_of
+
+    table, labels, path = tables.opened.table, tables.labels, tables.args.out
+    sample, labeler = places_of(table, tables.plan, labels)
+    if labeler is None or by_sample:
+        labeler = -np.ones_like(sample)
+    else:
+        sample = np.where(labeler < 0, -1, sample)  # somebody who is no labeler
+    found = suggestions(labels, posterior, order, zip(sample.tolist(), labeler.tolist(), strict=True))
+    names, k = _SUGGESTED, 1
+    while set(names) & set(table.header):
+        k, names = k + 1, tuple(f"{name}_{k + 1}" for name in _SUGGESTED)
+    own = len(table.header) * (not table.escaped)
+    rows = ((*row, *new) for row, new in zip(zip(*table.columns, strict=True), found, strict=True))
+    write_table(path, (*table.header, *names), rows, own)
+    taken = " (the file has columns of the usual names)" if k > 1 else ""
+    return f"Written to {path}: the file with the columns {', '.join(names)}{taken}."

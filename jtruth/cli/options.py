@@ -18,6 +18,8 @@ import typer
 from typer.core import TyperOption
 from typer.models import OptionInfo
 
+from jtruth._files import ending_of
+
 QUESTION, WRITTEN = "Question", "What is written"  # parts of `--help`
 READING = "How tables are read"  # what `--help` leaves to `--help-reading`
 
@@ -39,9 +41,18 @@ def argument(metavar: str, text: str, default: Any = ..., kind: Any = Path) -> O
     return Annotated[hint, typer.Argument(metavar=metavar, help=text)], default
 
 
-def written(text: str, **more: Any) -> Option:
-    """An option that names a file to write; a place that cannot be written is found before any work."""
-    return option(text, kind=Path, callback=_writable, **more)
+def written(text: str, table: bool = False, **more: Any) -> Option:
+    """An option that names a file to write; a place that cannot be written is found before any work.
+
+    So is a name that says no kind of `table` that there is.
+    """
+    return option(text, kind=Path, callback=_writable_table if table else _writable, **more)
+
+
+def _writable_table(param: TyperOption, path: Path | None) -> Path | None:
+    if path is not None:
+        ending_of(path)
+    return _writable(param, path)
 
 
 def _writable(param: TyperOption, path: Path | None) -> Path | None:
@@ -92,9 +103,13 @@ _SHARED: dict[str, Option] = {  # single options of several commands
     "prior": option("Class prior: .8,.2 or by name, no=.8,yes=.2"),
     "assume": option("independent, ...; a wrong word lists all of them."),
     "labelers_are": option("Who labels: people (narrower); experts, llm_judges."),
+    "calibration": option("Judges' labels with true ones of other items; --gold is in it.", kind=Path),
     "by": option("Column of groups to compare; or day, week, month of the times."),
     "order": option("Column of times of labelling, to find drift."),
-}
+    "require": option("'pass >= .8': exit code 0 if met, 3 if not, 4 if open.", metavar="<str>",
+                      kind=list[str]),
+    "confidence": option("Probability that --require needs.", 0.95),
+}  # fmt: skip
 
 
 def shared(*names: str) -> dict[str, Option]:

@@ -20,6 +20,15 @@ def whole(args: Any) -> bool:
     return args.full or bool(args.json_file or args.report_file)
 
 
+def required(args: Any, answer: Any) -> Any:
+    """The answer, behind its `Gate` where --require was typed: `give` will end with the code of that."""
+    if not args.require:
+        return answer
+    gate = answer.require(*args.require, confidence=args.confidence)
+    args.exit_code = gate.exit_code
+    return gate
+
+
 def give(args: Any, document: Any, next: str = "") -> None:
     """Print an `Answer` or `Document`, write it as was asked; `next` is the command worth running next."""
     from jtruth.answers import Document
@@ -40,6 +49,8 @@ def give(args: Any, document: Any, next: str = "") -> None:
         answer = answer_dict(document) | ({} if seed is None else {"key": seed})
         text = json.dumps(answer, indent=1, allow_nan=False) + "\n"
         typer.echo(text, nl=False) if piped else write_text(args.json_file, text)
+    if code := getattr(args, "exit_code", 0):
+        raise typer.Exit(code)
 
 
 @contextmanager

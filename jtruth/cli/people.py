@@ -16,6 +16,7 @@ from jtruth.cli.options import (
     LABELS,
     OUTPUT,
     TABLE,
+    WRITTEN,
     argument,
     command,
     next_step,
@@ -185,7 +186,8 @@ def _drawn(args: Any) -> tuple[Any, list[str], Any]:
     "LABELS.csv --consensus consensus.csv", EVERY,
     **KNOWN_GOLD, **shared("order", "by", "labelers_are"),
     target=option("population (new samples; default), or in-sample."),
-    consensus=written("Write each task's class probabilities to this table."),
+    consensus=written("Write each task's class probabilities to this table.", True),
+    out=written("Write the labelers to this table: .csv, .tsv, .json, .jsonl, .parquet.", True),
     save=written("Write the error rates to this file, for --noise."),
     fast=option("The normal law around a mode; by default above 2 million labels.", kind=bool,
                 name="--fast/--no-fast"),
@@ -198,6 +200,7 @@ def labelers(args: Any) -> None:
     if args.model is not None and len(chosen) > 1:
         raise ValueError(f"--model and --{chosen[0]} are two ways to learn the labelers: choose one")
     from jtruth.cli.reading import with_notes
+    from jtruth.io import write
 
     other = bool(args.fast) or args.update is not None or args.model is not None
     if args.by is not None:
@@ -205,8 +208,9 @@ def labelers(args: Any) -> None:
     report, labels = _by_engine(args) if other else _sampled(args)
     report = report if other else with_notes(report, labels.notes)
     if args.consensus is not None:
-        header, table = report.consensus(labels)
-        write_table(args.consensus, header, table)
+        write_table(args.consensus, *report.consensus(labels))
+    if args.out is not None:
+        write(report, args.out)
     if args.save is not None:
         noise = report.noise_dict(labels.worker_names)
         write_text(args.save, json.dumps(noise, indent=1, allow_nan=False) + "\n")
@@ -216,10 +220,10 @@ def labelers(args: Any) -> None:
 def _sampled(args: Any) -> tuple[Any, Any]:
     """The report by Gibbs sampling (of very many labels by EM), and the labels."""
     from jtruth.cli.reading import Tables
-    from jtruth.evaluation import evaluate_labelers, quick_labelers
+    from jtruth.evaluation import errs_on, evaluate_labelers, quick_labelers
 
     tables = Tables(args, args.gold)
-    labels = tables.labels
+    labels, gold = tables.labels, tables.gold_sample()
     plain = args.fast is args.gold is args.order is args.labelers_are is None
     if plain and labels.num_labels > QUICK_ABOVE:
         report = quick_labelers(labels, key=args.seed, level=args.level)
@@ -227,14 +231,17 @@ def _sampled(args: Any) -> tuple[Any, Any]:
     with progress("answer") as advance:
         report = evaluate_labelers(
             labels, level=args.level, target=args.target or "population", labelers_are=args.labelers_are,
-            key=args.seed, gold=tables.gold_sample(), order=tables.order(), progress=advance,
+            key=args.seed, gold=gold, order=tables.order(), progress=advance,
         )  # fmt: skip
+    if gold is not None and (columns := tables.columns()):
+        report = replace(report, errs=errs_on(labels, gold, columns, level=args.level))
     return report, labels
 
 
 def _by_group(args: Any, other: bool) -> None:
     from jtruth.cli.reading import Tables, with_notes
     from jtruth.evaluation import labelers_by_group
+    from jtruth.io import write
 
     idle = {"--fast, --update and --model": other, "--order": args.order, "--save": args.save,
             "--consensus": args.consensus, "--target": args.target}  # fmt: skip
@@ -246,6 +253,8 @@ def _by_group(args: Any, other: bool) -> None:
             tables.labels, groups, gold=gold, key=args.seed, level=args.level,
             labelers_are=args.labelers_are, progress=advance,
         )  # fmt: skip
+    if args.out is not None:
+        write(answer, args.out)
     give(args, with_notes(answer, tables.labels.notes), _next(args))
 
 
@@ -302,19 +311,30 @@ def _updated(args: Any, path: Path, options: dict[str, Any]) -> tuple[Any, Any]:
     method=option("majority_vote, dawid_skene, ...; a wrong name lists all.", "dawid_skene"),
     **KNOWN_GOLD, **shared("prior"),
     seed=option("Seed of methods that draw at random.", 0),
-    out=written("Write each task's class, probabilities and who disagrees to this table."),
+    out=written("Write each task's class, probabilities and who disagrees to this table.", True),
+    format=option("Of --out: label_studio, argilla, doccano: a file that these import.",
+                  rich_help_panel=WRITTEN),
+    question=option("Of --format: what the tool calls the label, if your file does not say.",
+                    rich_help_panel=WRITTEN),
 )  # fmt: skip
 def consensus(args: Any) -> None:
     """The most probable class of each task, its probability, and the labelers who say otherwise."""
     from jtruth.cli.reading import Tables, numbers
     from jtruth.evaluation import consensus
+    from jtruth.io.writing import check_written, write
     from jtruth.learning.methods import method_called
 
     method_called(args.method)
+    if args.format is None:
+        refuse({"--question": args.question}, "is for --format")
+    elif args.out is None:
+        raise ValueError(f"--format {args.format} is of a file: name it, --out predictions.json")
+    else:
+        check_written(args.out, args.format)
     tables, prior = Tables(args, args.gold), numbers(args.prior)
     answer = consensus(tables.labels, args.method, gold=tables.gold(), prior=prior, key=args.seed)
     if args.out is not None:
-        write_table(args.out, *answer.table())
+        write(answer, args.out, format=args.format, source=tables.opened, question=args.question)
     step = next_step(args, "", "which labels may be wrong, and how many", "clean")
     give(args, answer, step)
 

@@ -1,11 +1,13 @@
 """From what a person typed to labels, predictions, gold and noise models."""
 
+import re
 import shlex
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import reduce
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, Literal
 
 import numpy as np
@@ -15,6 +17,7 @@ from jtruth._validation.text import TextTable
 from jtruth._validation.words import LOOK, Read, column_called, duplicates, number_in
 from jtruth.cli.options import next_step
 from jtruth.io import FilePlan, Gold, apply, read_noise, read_predictions, read_scores
+from jtruth.io.apply import found_beside
 from jtruth.io.cells import typed_map, typed_names
 from jtruth.io.columns import role_of
 from jtruth.io.gold import INCLUSION, SIZE, STRATUM, read_gold_sample
@@ -201,6 +204,17 @@ class Tables:
         more = shlex.join(map(str, (*words, "--truth", "--num", num, "--out", path)))
         return next_step(self.args, more, why, "ask")
 
+    def columns(self) -> dict[str, np.ndarray]:
+        """Columns of the file of labels that are no part of these, by name."""
+        return apply.columns_beside(self.opened.table, self.plan, self.labels, [column_of(self.args.gold)])
+
+    def alone(self, worker: str) -> tuple[np.ndarray, tuple[str, ...]]:
+        """(y_pred, notes) of one labeler, whose error rates come from a calibration: others are left out."""
+        t = self.labels.worker_index(worker)
+        mine = self.labels.select_labelers([t])
+        self.labels = mine = mine.restrict(np.flatnonzero(mine.labels_per_sample()))
+        return with_tasks(mine.labels_of(worker), mine.tasks), ()
+
     def order(self) -> np.ndarray | None:
         """When each sample was labelled, from a column of times or numbers; None if none was named."""
         name, table = self.args.order, self.opened.table
@@ -265,6 +279,47 @@ class Tables:
         if name is None or not str(path).startswith(_COLUMN):
             return None if name is None else apply.of_worker(self.rows, name)
         return apply.beside(self.opened.table, self.plan, name)
+
+
+_PEOPLE = re.compile(r"(^|[\W_])(humans?|experts?|people|persons?|gold|truth)([\W_]|$)", re.IGNORECASE)
+NO_TRUTH = (
+    "{}: which column holds the true classes? Say --gold column:NAME, or --gold worker:NAME of a labeler"
+)
+
+
+def with_calibration(args: Any) -> tuple[Any, Any]:
+    """What was typed about the new items, and (labels, gold) of the file of --calibration; None without one.
+
+    The truth of that file is where --gold says, or the one column or labeler that is called like it; the new
+    items are read with its judges and classes where nothing is typed.
+    """
+    if getattr(args, "calibration", None) is None:
+        return args, None
+    typed = SimpleNamespace(**vars(args) | {"file": args.calibration, "order": None, "calibration": None})
+    if typed.gold is None:
+        file = opened(typed.file, asked_of(typed), typed.sep)
+        rows = file.rows()
+        found = {found_beside(rows, file.plan).get("gold", "")} - {""}
+        kind = _COLUMN if file.plan.labelers else _WORKER
+        found = found or {f"{kind}{name}" for name in set(rows.worker) if _PEOPLE.search(name)}
+        if len(found) != 1:
+            raise ValueError(NO_TRUTH.format(typed.file.name))
+        typed.gold = Path(found.pop())
+    tables = Tables(typed, typed.gold)
+    gold, labels = tables.gold(), tables.labels
+    again = {"gold": None, "labelers": args.labelers, "classes": args.classes}
+    if args.file != _STDIN:
+        header, judges = set(as_table(args.file, args.sep).header), tables.plan.labelers or ()
+        if args.labelers is None and judges and set(judges) & header:
+            again["labelers"] = ",".join(name for name in judges if name in header)
+    new = SimpleNamespace(**vars(args) | again)
+    try:
+        Tables(new, by=getattr(args, "by", None))
+    except ValueError as why:
+        if args.classes is not None or "the only label" not in str(why):
+            raise
+        new.classes = list(map(str, labels.class_names))  # a judge who always says the same
+    return new, (labels, gold)
 
 
 def asked_of(args: Any) -> FilePlan:

@@ -1,4 +1,4 @@
-"""Shares and probabilities: `jtruth prevalence`, `jtruth calibrate`, `jtruth correct` from bare counts."""
+"""Shares and probabilities: `jtruth prevalence`, `preferences`, `calibrate`, `correct` from bare counts."""
 
 from pathlib import Path
 from typing import Any
@@ -8,49 +8,55 @@ from jtruth.cli.options import (
     DRAWS,
     EVERY,
     KNOWN_GOLD,
+    LABELS,
     OUTPUT,
     TABLE,
+    argument,
     command,
     next_step,
     option,
     shared,
     written,
 )
-from jtruth.cli.output import give, progress
+from jtruth.cli.output import give, progress, required
 
 
 @command(
     "LABELS.csv --gold GOLD.csv --positive pass", EVERY,
-    **KNOWN_GOLD,
+    **KNOWN_GOLD, **shared("calibration"),
     assume=option("independent, if you can vouch that labelers err so."),
-    **shared("labelers_are", "by"),
+    **shared("labelers_are", "by", "require", "confidence"),
     smooth=option("With --by: whether days borrow from their neighbours.", kind=bool,
                   name="--smooth/--no-smooth"),
     target=option("population (new samples; default), or in-sample."),
     positive=option("The class whose rate is meant."),
     ask=option("How many samples to name for more gold.", 10),
-    ask_out=written("Write the samples to verify, with their strata: fill it in, it is the next --gold."),
+    ask_out=written("Write the samples to verify, with strata: fill it in, it is the next --gold.", True),
 )  # fmt: skip
 def prevalence(args: Any) -> None:
     """Share of each class (a pass rate) with its interval; which gold would make it narrower."""
     from jtruth.answers import facts, sentence_notes
     from jtruth.asking import ask_next
-    from jtruth.cli.reading import Tables, class_code, with_notes
+    from jtruth.cli.reading import Tables, class_code, with_calibration, with_notes
     from jtruth.evaluation.gold.shares import prevalence
 
+    args, calibration = with_calibration(args)
     tables = Tables(args, args.gold, by=args.by)
     labels, gold = tables.labels, tables.gold_sample()
     code = class_code(args.positive, labels)
     with progress("answer") as advance:
         answer = prevalence(
             labels, assume=args.assume, labelers_are=args.labelers_are, by=tables.groups(code), gold=gold,
+            calibration=calibration,
             target=args.target or "population", level=args.level, key=args.seed, progress=advance,
         )  # fmt: skip
-    num = min(args.ask, labels.num_samples - answer.num_gold)
+    num = 0 if calibration else min(args.ask, labels.num_samples - answer.num_gold)
     request = ask_next(labels, num, gold=gold, key=args.seed) if num else None
     tasks = [] if request is None else [str(labels.task_names[i]) for i in request.samples]
     answer, name = with_notes(answer, labels.notes), str(labels.class_names[code])
     step = tables.gold_step(asking="--ask-out")
+    step = next_step(args, "--full", "the judges' error rates, and the checks") if calibration else step
+    answer = required(args, answer)
     document = answer.blocks().more(
         sentence_notes("", "What to find out next", _advice(request, tasks, name), "do"),
         facts(positive=name, gold_to_halve=None if request is None else request.to_halve, ask=tasks),
@@ -82,7 +88,7 @@ def _advice(request: Any, tasks: list[str], name: str) -> list[str]:
     merge_bins=option("Merge bins until each holds two samples, and say so.", False),
     drop=option("Leave samples with one label out of losses that need two.", False),
     **shared("common_only"),
-    out=written("Write task, probabilities, disagreement, alpha0 to this file."),
+    out=written("Write task, probabilities, disagreement, alpha0 to this file.", True),
 )  # fmt: skip
 def calibrate(args: Any) -> None:
     """Losses of class probabilities where experts disagree, before and after calibration."""
@@ -127,6 +133,43 @@ def _split(args: Any, tables: Any) -> Any:
         name = args.fit_on.name
         raise ValueError(f"{name}: {len(unknown)} tasks have no labels here ({quoted(unknown)})")
     return np.isin(tasks, list(chosen))
+
+
+_READ = ("task", "worker", "label", "labelers", "sep", "classes", "repeats", "map", "plan_file", "abstain")
+
+
+@command(
+    "COMPARISONS.csv --gold column:human", DRAWS,
+    {name: LABELS[name] for name in _READ}, OUTPUT,
+    file=argument("COMPARISONS.csv", "Columns question, model_a, model_b, winner, judge; - reads a pipe."),
+    gold=option("Verified preferences: column:NAME, worker:NAME, or a table question, winner."),
+    systems=option("Columns of the two systems: a,b."),
+    order=option("Column that says which answer was shown first, or whether they were exchanged."),
+    correct=option("Strengths of what is true by the judges' error rates, not of their answers.", False),
+    assume=option("independent, if you can vouch that judges err so."),
+    **shared("labelers_are"),
+)  # fmt: skip
+def preferences(args: Any) -> None:
+    """Say which system is preferred: win rates, position bias, strengths, ranks."""
+    from jtruth.io.cells import typed_map, typed_names
+    from jtruth.io.plan import FilePlan
+    from jtruth.pairwise import preferences
+
+    def names(text: str | None) -> list[str]:
+        return typed_names([text] if text else ())
+
+    plan = FilePlan.asked(
+        args.plan_file, task=names(args.task), worker=args.worker, label=args.label,
+        labelers=names(args.labelers), classes=typed_names(args.classes or ()), abstain=names(args.abstain),
+        map=typed_map(args.map) if args.map else None, repeats=args.repeats,
+    )  # fmt: skip
+    answer = preferences(
+        args.file, gold=args.gold, assume=args.assume, labelers_are=args.labelers_are, level=args.level,
+        correct=args.correct or None, key=args.seed, systems=names(args.systems), order=args.order, plan=plan,
+        sep=args.sep,
+    )  # fmt: skip
+    step = next_step(args, "--gold GOLD.csv", f"columns {', '.join(answer.comparisons.columns)}")
+    give(args, answer, "" if args.gold else step)
 
 
 _PAIR = "such as 68/1000"

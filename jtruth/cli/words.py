@@ -9,10 +9,11 @@ import shlex
 from ast import literal_eval
 
 _OPTIONS = {
-    "abstain", "assume", "at_least", "classes", "common_only", "contains", "cost", "differences", "drop",
+    "abstain", "assume", "at_least", "classes", "common_only", "confidence", "contains", "cost",
+    "differences", "drop",
     "gold", "label", "labelers", "labelers_are", "level", "map", "margin", "method", "missing", "noise",
-    "pass_at",
-    "positive", "prior", "repeats", "scale", "sep", "target", "task", "threshold", "weights", "worker",
+    "order", "pass_at", "positive", "prior", "repeats", "scale", "sep", "systems", "target", "task",
+    "threshold", "weights", "worker",
 }  # fmt: skip
 _OTHERWISE = {"repeat": "--repeats", "split": "--folds"}
 _FILL_IN = {"gold": "FILE", "noise": "FILE", "prior": ".8,.2"}

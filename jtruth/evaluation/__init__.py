@@ -8,6 +8,7 @@ from jtruth.evaluation.by_one_model import labelers_by_model, quick_labelers
 from jtruth.evaluation.classifier import evaluate
 from jtruth.evaluation.compare import compare_classifiers, compare_groups
 from jtruth.evaluation.compared import Comparison
+from jtruth.evaluation.errors_by_column import errs_on
 from jtruth.evaluation.gold.shares import prevalence
 from jtruth.evaluation.group_labelers import labelers_by_group
 from jtruth.evaluation.groups import Groups
@@ -18,7 +19,7 @@ from jtruth.evaluation.scores import evaluate_class_scores, evaluate_scores
 
 __all__ = [
     "Comparison", "Consensus", "Evaluation", "Groups", "Judging", "compare_classifiers", "compare_groups",
-    "consensus", "evaluate", "evaluate_batch", "evaluate_class_scores", "evaluate_labelers",
+    "consensus", "errs_on", "evaluate", "evaluate_batch", "evaluate_class_scores", "evaluate_labelers",
     "evaluate_scores", "labeler_agreement", "labelers_by_group", "labelers_by_model", "metric_posterior",
     "prevalence", "quick_labelers", "rating_agreement", "set_agreement",
 ]  # fmt: skip

@@ -15,7 +15,7 @@ from jaxtyping import Array
 from jtruth._host import evenly
 from jtruth._random import stream
 from jtruth._validation import present
-from jtruth.evaluation import inputs, methods, one_judge
+from jtruth.evaluation import calibrated, inputs, methods, one_judge
 from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.assumptions.model_error import PredictiveTable, rests_on
 from jtruth.evaluation.assumptions.registry import INDEPENDENT, check_assume, entries, granted
@@ -46,6 +46,7 @@ def evaluate(
     noise: Any = None,
     prior: Sequence[float] | np.ndarray | None = None,
     gold: Any = None,
+    calibration: Any = None,
     assume: str | None = None,
     labelers_are: str | None = None,
     method: str = "bayes",
@@ -69,6 +70,8 @@ def evaluate(
         gold: (samples,) known classes, -1 where unknown. With learned error rates and assume "unknown" they
             say what the labels are worth (`jtruth.evaluation.gold.tables`); else they are clamped.
             Gold that is not a random sample of all is a `jtruth.io.Gold`, as `read_gold_sample` reads it.
+        calibration: (labels, gold) of other items, or what `jtruth.io.read` returns: error rates of labelers
+            come from there, and the classifier errs independently of them given the class.
         assume: what classifier and labelers share given the class: "unknown" (None means the same), as much
             as on public data sets; "independent", nothing; "shared_difficulty", hard samples;
             "partly_shared", an unknown part of them (four or more labels a sample).
@@ -107,6 +110,12 @@ def evaluate(
     """
     check_assume(assume)
     methods.check_method(method)
+    if calibration is not None:
+        if not (noise is prior is gold is assume is order is None and method == "bayes"):
+            raise ValueError(
+                "calibration says the error rates: leave noise, prior, gold, assume, order and method out"
+            )
+        labels, calibration = calibrated.together(labels, calibration)
     how = Judging(
         noise=noise, prior=prior, gold=gold, assume=assume if method in methods.LEARNING else INDEPENDENT,
         labelers_are=labelers_are, level=level, key=key, progress=progress,
@@ -117,6 +126,8 @@ def evaluate(
     methods.check_combination(method, assume, data)
     data.normal = method == methods.LAPLACE
     data.target = methods.target_of(target, method)
+    if calibration is not None:
+        return _by_calibration(data, calibration)
     result = _learned(data) if learned else _known(data, method)
     model = present(result.basis, "what the answer rests on")[1]
     checks = (*look_at(data, {"": data.y_pred}), *(() if data.only_gold else checks_of(data, model)))
@@ -208,6 +219,18 @@ def _known(data: Inputs, method: str) -> Evaluation:
         return _answer(data, answer, model, unbiased=True, interval_kind=methods.TARS_KIND)
     answer = methods.answer_by(data, model, data.key, method)
     return _answer(data, answer, model, checks=known_noise_check(answer, data.headline, data.level))
+
+
+def _by_calibration(data: Inputs, calibration: calibrated.Calibration) -> Evaluation:
+    """Other items say how the labelers err."""
+    found = calibrated.by_calibration(data, calibration)
+    p = found.class_posterior
+    answer = methods.answer_of(found.counts, data, warnings=found.warnings)
+    laws = estimates(data.about(answer.table), *data.answered)
+    alone = [Assumption("calibration", found.assumed, laws, None, answer.table)]
+    result = _answer(data, answer, Model(p, p.mean(axis=0)), (), what_if=alone, checks=found.checks)
+    apart = calibrated.APART in found.assumed  # else the vote is what is graded
+    return replace(result, basis=None, baselines=result.baselines if apart else {})
 
 
 def _vouched(data: Inputs, model: Model) -> Evaluation:

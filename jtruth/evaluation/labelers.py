@@ -42,6 +42,7 @@ from jtruth.evaluation.checks.first_look import first_look
 from jtruth.evaluation.checks.of_labels import REFUSED, all_refused, missing_check
 from jtruth.evaluation.checks.prior_sensitivity import labeler_check
 from jtruth.evaluation.checks.verdicts import labeler_checks, refused
+from jtruth.evaluation.errors_by_column import ErrsOn
 from jtruth.evaluation.gold import tables
 from jtruth.evaluation.habits import behaviour_of, repeats_table, swap_findings, with_repeats
 from jtruth.evaluation.inputs import Inputs, Progress, read_labels_alone, read_order
@@ -84,6 +85,7 @@ class LabelerReport(Answer):
     advice: tuple[str, ...] = ()
     positive: str = ""  # of two classes, where gold says how often labelers are right in each
     positive_chosen: str = ""  # how it was, in words
+    errs: ErrsOn | None = None  # what errors go with, by gold and other columns: see `errs_on`
 
     def blocks(self) -> Document:
         """The question, the answer and what stands behind it, for all faces."""
@@ -100,6 +102,7 @@ class LabelerReport(Answer):
             *_of_classes(self), blocks.sentence_notes("", "Against verified labels", words, "how"),
             blocks.check_notes(self.checks), blocks.finding_notes(self.suspicious),
             blocks.warning_notes(self.warnings),
+            *(() if self.errs is None else self.errs.blocks().blocks),
             blocks.sentence_notes("advice", "What would help", self.advice, "do"),
             how(("rests on", self.rests_on), ("class prior", prior), *(("assumed", s) for s in self.assumed)),
             facts_of(self, "level", "key", "target", "interval_kind", "rests_on", "classes", "prior",
@@ -384,7 +387,8 @@ def report_of(data: Inputs, when: np.ndarray | None = None) -> LabelerReport:
         clear=clear, clear_if=clear_if,
         laws={str(name): law for name, law in zip(labels.worker_names, laws, strict=True)},
         advice=tables.advice(data, None) if by_gold else (),
-        **({"positive": data.classes[data.positive], "positive_chosen": data.chosen} if by_gold else {}),
+        positive=data.classes[data.positive] if by_gold else "",
+        positive_chosen=data.chosen if by_gold else "",
     )  # fmt: skip
 
 

@@ -147,12 +147,12 @@ def shares_in_order(
         for k, m in enumerate(rows):
             likelihood = evidence.log_likelihood(int(m), x)
             seen[:, k] = np.exp(likelihood - likelihood.max(axis=1, keepdims=True))
-        found = np.array([_filtered(seen, start, _kernels(x, s, gap), gap)[0] for s in sigmas])
+        found = np.array([_filtered(seen, start, _kernels(x, float(s), gap), gap)[0] for s in sigmas])
         weight = _normalised(found.T)
         picked = (weight.cumsum(axis=1)[:, None] < rng.random((len(rows), _PATHS, 1))).sum(axis=2)
         paths = np.empty((len(rows), _PATHS, when.size))
         for k in np.unique(picked):
-            mine, kernels = np.flatnonzero((picked == k).any(axis=1)), _kernels(x, sigmas[k], gap)
+            mine, kernels = np.flatnonzero((picked == k).any(axis=1)), _kernels(x, float(sigmas[k]), gap)
             _, messages = _filtered(seen[:, mine], start, kernels, gap, keep=True)
             at = np.argwhere(picked[mine] == k)
             cells = _drawn_back(messages, kernels, gap, at[:, 0], rng)

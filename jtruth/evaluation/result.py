@@ -14,6 +14,7 @@ from jtruth.answers import Answer, Check, Column, Document, Matrix, Table
 from jtruth.answers import blocks as block
 from jtruth.answers.blocks import Block, Row, cell_text, facts, facts_of, how, law_column
 from jtruth.answers.data import law_row
+from jtruth.answers.require import Gate, Quantity, require
 from jtruth.evaluation import one_judge, parts
 from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.assumptions.sensitivity import Basis, Sensitivity, sensitivity
@@ -23,7 +24,7 @@ from jtruth.evaluation.parts import Assumption
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.estimates import Estimate, check_level
 from jtruth.tables.joint import JointDensity, JointEstimate
-from jtruth.tables.metrics import Metric, named_metric, of_one_class
+from jtruth.tables.metrics import Metric, named_metric, of_one_class, ratio
 from jtruth.tables.new_samples import NewSamples
 from jtruth.tables.posterior import Cells, TablePosterior, estimates
 from jtruth.testing.multiclass import CountDraws
@@ -117,6 +118,21 @@ class Evaluation(Answer):
     def estimate(self, metric: str) -> Estimate:
         """Law of any metric by name: "kappa", "f2", "recall[cat]"; see `jtruth.tables.metrics`."""
         return self.posterior.estimate(self._metric(metric))
+
+    def require(self, *requirements: str, confidence: float = 0.95) -> Gate:
+        """The verdict on "accuracy >= .9", "recall[disease] > .8"; see `jtruth.answers.require`."""
+        if self.method in TAKEN:
+            raise ValueError(
+                f"method={self.method!r} knows no uncertainty, so no requirement has a probability"
+            )
+        return require(self, self._quantity, requirements, confidence, self.num_gold, "accuracy >= .9")
+
+    def _quantity(self, name: str) -> Quantity:
+        metric = self._metric(name)
+        law = self.metrics.get(metric.name) or self.posterior.estimate(metric)
+        (above, below), share = metric.terms(self.cells.mean), self.cells.mean / self.cells.mean.sum()
+        of_one = (share * (above - law.mean * below) ** 2).sum()  # the delta method's, of a ratio exactly
+        return Quantity(law, float(ratio(of_one, (share * below).sum() ** 2)))
 
     def _metric(self, name: str) -> Metric:
         return named_metric(name, self.classes, self.classes.index(self.positive))

@@ -4,8 +4,9 @@ from jtruth._validation.text import File, TextTable
 from jtruth.io.gold import Gold, read_gold
 from jtruth.io.noise import read_noise
 from jtruth.io.plan import FilePlan
-from jtruth.io.reading import Data, inspect_file, read, read_labels, read_shard, write_labels
+from jtruth.io.reading import Data, inspect_file, read, read_labels, read_shard
 from jtruth.io.tables import read_features, read_predictions, read_scores
+from jtruth.io.writing import write, write_labels
 
 __all__ = [
     "Data",
@@ -22,5 +23,6 @@ __all__ = [
     "read_predictions",
     "read_scores",
     "read_shard",
+    "write",
     "write_labels",
 ]  # fmt: skip

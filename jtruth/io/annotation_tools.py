@@ -14,19 +14,25 @@ from jtruth.io.label_rows import GOLD, NOBODY, Found, LabelRows, as_text, first_
 
 FILE = "\0file"  # the entry of a record of doccano that names its file in a zip
 _STUDIO, _RESULTS = "Label Studio export", ("annotator", "choice field", "annotations")
+_BY_MODELS = "Nobody labelled here, so what models predicted are the labels."
 _FEW = 20  # values of a field of choices; texts and images have more
 _ABOUT = "annotation_id|annotator|id|created_at|updated_at|lead_time|agreement|completed_by"
 _IMPORT_ID = re.compile(r"""\{.?ImportId['"]: ?['"]([^'"]+)""")  # Qualtrics
-_VALUE_OF = {kind: kind for kind in ("choices", "rating", "number", "taxonomy")} | {"pairwise": "selected"}
+VALUE_OF = {kind: kind for kind in ("choices", "rating", "number", "taxonomy")} | {"pairwise": "selected"}
 
 
 def _is_label_studio(record: dict) -> bool:
-    listed = first_of(record, "annotations", "completions")
-    return "data" in record and isinstance(listed, list) and all("result" in one for one in listed)
+    people, models = first_of(record, "annotations", "completions"), record.get("predictions")
+    guesses = [one for one in models if isinstance(one, dict)] if isinstance(models, list) else []
+    listed = guesses if people is None else people
+    known = "data" in record and isinstance(listed, list) and (people is not None or guesses)
+    return bool(known) and all("result" in one for one in [*listed, *guesses])
 
 
 def _label_studio(rows: LabelRows, records: list[dict]) -> Iterator[Found]:
-    """Tasks with annotations; ground truth is gold, predictions are models'."""
+    """Tasks with annotations; ground truth is gold, predictions are models', or labels if nobody labelled."""
+    people = any(first_of(task, "annotations", "completions") for task in records)
+    rows.notes += () if people else (_BY_MODELS,)
     for rows.record, task in enumerate(records):
         name = task.get("id", rows.record)
         for one in first_of(task, "annotations", "completions") or []:
@@ -38,15 +44,19 @@ def _label_studio(rows: LabelRows, records: list[dict]) -> Iterator[Found]:
                 yield name, _person(one.get("completed_by")), _results(one), {"time": one.get("created_at")}
         for guess in task.get("predictions") or []:
             if isinstance(guess, dict):  # or the number of a prediction
-                rows.aside(guess.get("model_version") or "predictions", name, _results(guess))
+                model = guess.get("model_version") or "predictions"
+                if people:
+                    rows.aside(model, name, _results(guess))
+                else:
+                    yield name, model, _results(guess), {}
 
 
 def _results(annotation: dict) -> dict[str, Any]:
     """Name of a control tag -> what was chosen; of one that was used for several parts, a list of that."""
     found = defaultdict(list)
     for result in annotation["result"]:
-        if isinstance(kind := result.get("type"), str) and kind in _VALUE_OF:
-            found[result["from_name"]].append(_of_paths(result["value"][_VALUE_OF[kind]]))
+        if isinstance(kind := result.get("type"), str) and kind in VALUE_OF:
+            found[result["from_name"]].append(_of_paths(result["value"][VALUE_OF[kind]]))
     return {name: some[0] if len(some) == 1 else [some] for name, some in found.items()}
 
 
@@ -78,7 +88,7 @@ def _choices(value: Any) -> Any:
     """JSON-MIN writes several choices as {"choices": [...]}, CSV the text of that."""
     value = from_json(value)
     if isinstance(value, dict) and len(value) == 1:
-        value = first_of(value, *_VALUE_OF.values()) or value
+        value = first_of(value, *VALUE_OF.values()) or value
     return _of_paths(value)
 
 
@@ -97,15 +107,20 @@ def _prodigy(rows: LabelRows, records: list[dict]) -> Iterator[Found]:
 
 def _is_argilla(record: dict) -> bool:
     listed = isinstance(record.get("responses"), dict | list)
-    return any(_responses(record)) or (isinstance(record.get("fields"), dict) and listed)
+    return any(responses_of(record)) or (isinstance(record.get("fields"), dict) and listed)
 
 
 def _argilla(rows: LabelRows, records: list[dict]) -> Iterator[Found]:
-    """Responses that were submitted; suggestions are models': objects by question, lists, or flat keys."""
+    """Responses that were submitted; suggestions are models': objects by question, lists, or flat keys.
+
+    Where there is no response they are the labels.
+    """
+    people = any(any(responses_of(record)) for record in records)
+    rows.notes += () if people else (_BY_MODELS,)
     for rows.record, record in enumerate(records):
         task = first_of(record | {FILE: rows.record}, "id", "external_id", FILE)
         answers = defaultdict(dict)
-        for k, user, status, question, value in _responses(record):
+        for k, user, status, question, value in responses_of(record):
             answers[k if user is None else 0, user, status][question] = value
         for (_, user, status), given in answers.items():
             if status in (None, "", "submitted"):
@@ -118,10 +133,14 @@ def _argilla(rows: LabelRows, records: list[dict]) -> Iterator[Found]:
             value, agent = (record.get(f"{name}.suggestion{end}") for end in ("", ".agent"))
             guesses[name] = {"value": value, "agent": agent}
         for name, guess in guesses.items():
-            rows.aside(guess.get("agent") or "suggestions", task, {name: guess.get("value")})
+            agent, given = guess.get("agent") or "suggestions", {name: guess.get("value")}
+            if people:
+                rows.aside(agent, task, given)
+            else:
+                yield task, agent, given, {}
 
 
-def _responses(record: dict) -> Iterator[tuple[int, Any, Any, str, Any]]:
+def responses_of(record: dict) -> Iterator[tuple[int, Any, Any, str, Any]]:
     """Number, user, status, question and value of every response, in the four forms that Argilla has had."""
     responses = record.get("responses")
     for k, one in enumerate(responses if isinstance(responses, list) else []):

@@ -15,11 +15,12 @@ from jtruth._validation.text import TextTable, whole_numbers
 from jtruth._validation.times import times_of
 from jtruth._validation.words import Source, duplicates, number_in, quoted
 from jtruth.io.cells import numbers_of, sets_of
-from jtruth.io.columns import is_rater, says_something
+from jtruth.io.columns import is_rater, role_of, says_something
 from jtruth.io.exports import GOLD, LabelRows
 from jtruth.io.plan import LONG, SINGLE, TRANSPOSED, UNKNOWN, WIDE, FilePlan
 from jtruth.labels import Labels
 
+_KNOWN = ("gold", "derived")  # roles of columns that say what is true
 BETWEEN = " | "  # stands between the parts of a key of several columns
 
 
@@ -350,6 +351,38 @@ def by_group(table: TextTable, plan: FilePlan, name: str) -> tuple[FilePlan, dic
     return plan, dict(zip(ids_of(table, plan), zip(groups, items, strict=True), strict=True))
 
 
+def columns_beside(
+    table: TextTable, plan: FilePlan, labels: Labels, leave_out: Iterable[str | None] = ()
+) -> dict[str, np.ndarray]:
+    """Cells of the columns that are no part of the labels, and no gold or consensus, by name; "" unknown.
+
+    Returns:
+        (samples,) where all labels of a sample have one cell; else (samples, labelers).
+    """
+    if plan.layout == TRANSPOSED:
+        return {}
+    used = {*(plan.task or ()), plan.worker, plan.label, *(plan.labelers or ()), *leave_out}
+    names = [name for name in table.header if name not in used]
+    names = [n for n in names if {plan.roles.get(n), plan.aside.get(n), role_of(n)}.isdisjoint(_KNOWN)]
+    sample = _places(ids_of(table, plan), labels.task_names)
+    rows, shape = (
+        np.flatnonzero(sample >= 0)[::-1],
+        (labels.num_samples, labels.num_labelers),
+    )  # the first stays
+    labeler = np.full(sample.size, -1)
+    if plan.layout == LONG and names:
+        labeler = _places(whole_numbers(table.pick({"worker": str(plan.worker)})[0]), labels.worker_names)
+    each_label, found = rows[labeler[rows] >= 0], {}
+    for name, column in zip(names, table.pick({name: name for name in names}), strict=True):
+        cells, each = np.array(list(column), object), np.full(shape[0], "", object)
+        each[sample[rows]] = cells[rows]
+        found[name] = each
+        if (each[sample[each_label]] != cells[each_label]).any():
+            found[name] = np.full(shape, "", object)
+            found[name][sample[each_label], labeler[each_label]] = cells[each_label]
+    return found
+
+
 def _time_column(table: TextTable, plan: FilePlan, unit: str) -> str:
     """The one column that holds times."""
     used = {*(plan.task or ()), *(plan.labelers or ()), plan.worker, plan.label}
@@ -366,7 +399,7 @@ def _time_column(table: TextTable, plan: FilePlan, unit: str) -> str:
     return found[0]
 
 
-def _units(table: TextTable, plan: FilePlan, column: str, unit: str) -> list[str]:
+def _units(table: TextTable, plan: FilePlan, column: str, unit: str) -> Sequence[str]:
     """Of each row the hour, day, week (its Monday), month or year in which its sample has its first time."""
     (cells,) = table.pick({column: column})
     when = times_of(cells, f"column {column!r}")
@@ -379,7 +412,7 @@ def _units(table: TextTable, plan: FilePlan, column: str, unit: str) -> list[str
     return _first(ids_of(table, plan), when, ["" if t != t else n for n, t in zip(names, when, strict=True)])
 
 
-def _first(samples: Sequence[str], when: np.ndarray, names: Sequence[str]) -> list[str]:
+def _first(samples: Sequence[str], when: np.ndarray, names: Sequence[str]) -> Sequence[str]:
     """Of each row the name of the earliest row of its sample."""
     order = np.argsort(when, kind="stable")[::-1]  # NaN, the last, is overwritten
     of = dict(zip([samples[k] for k in order], [names[k] for k in order], strict=True))
@@ -396,20 +429,27 @@ def order_of(table: TextTable, plan: FilePlan, name: str, labels: Labels) -> np.
         ValueError: a cell that is no time, dates that two conventions read differently, a sample without one.
     """
     when = _times(table, name)
-    sample = _places(ids_of(table, plan), labels.task_names)
+    sample, labeler = places_of(table, plan, labels)
     used = (sample >= 0) & np.isfinite(when)
     each = np.full(labels.num_samples, np.nan)
     each[sample[used]] = when[used]
     if (bare := np.flatnonzero(np.isnan(each))).size:
         task = labels.task_names[int(bare[0])]
         raise ValueError(table.source.says(f"task {task!r} has no {name}; every sample needs a time"))
-    if plan.layout != LONG or (each[sample[used]] == when[used]).all():
+    if labeler is None or (each[sample[used]] == when[used]).all():
         return with_tasks(each, labels.tasks)
-    labeler = _places(table.pick({"worker": str(plan.worker)})[0], labels.worker_names)
     times = np.full((labels.num_samples, labels.num_labelers), np.nan)
     used &= labeler >= 0
     times[sample[used], labeler[used]] = when[used]
     return times
+
+
+def places_of(table: TextTable, plan: FilePlan, labels: Labels) -> tuple[np.ndarray, np.ndarray | None]:
+    """(rows,) sample and labeler of each row, -1 for none; None: rows are samples, or of one labeler."""
+    sample = _places(ids_of(table, plan), labels.task_names)
+    if plan.layout != LONG:
+        return sample, None
+    return sample, _places(whole_numbers(table.pick({"worker": str(plan.worker)})[0]), labels.worker_names)
 
 
 def _times(table: TextTable, name: str) -> np.ndarray:

@@ -34,6 +34,7 @@ def of_records(files: dict[str, list[dict]], source: Source, label: str | None) 
     if tool[0] in _OF_SEVERAL:
         records = [record | {annotation_tools.FILE: name} for name, some in files.items() for record in some]
     rows = LabelRows([], [], [], source, tool=tool[0], wanted=label)
+    rows.records = records if tool in annotation_tools.TOOLS else []
     try:
         return rows.read(tool[2](rows, records), *tool[3:])
     except _DAMAGED as problem:

@@ -51,7 +51,9 @@ class LabelRows:
     more: dict[str, list[str]] = field(default_factory=dict)  # other columns: a text for each label
     tool: str = ""  # what wrote the records
     wanted: str | None = None  # the scorer or entry that was asked for
-    of: str = ""  # which entry the labels are
+    of: str = ""  # which entry the labels are, in words
+    entry: str = ""  # and its name; "" where labels are no objects
+    records: list[dict] = field(default_factory=list)  # of an annotation tool; at the end that of each row
     record: int = 0  # the current one
     skipped: Counter[str] = field(default_factory=Counter)  # what was without a label, and how often
 
@@ -102,7 +104,7 @@ class LabelRows:
         plain = [one.worker for one in labels if _says(one.value.get(""))]
         asked = bool(entries) or (self.wanted is not None and unit == VERDICTS)
         chosen = self.one_of([*plain, *entries], of if entries else who, self.wanted) if asked else ""
-        entry = "" if chosen in plain else chosen
+        entry = self.entry = "" if chosen in plain else chosen
         self.of = f"{of} {entry!r}" if entry else self.of
         asides = self.beside.items()
         known = {name: {k: v[entry] for k, v in tasks.items() if entry in v} for name, tasks in asides}
@@ -160,6 +162,7 @@ class LabelRows:
             self.notes += (f"Also in this file: {what}.",)
             self.beside[name] = {task: _text(value, sets) for task, value in tasks.items()}
         self.source = self.source.only(one.record for one in labels)
+        self.records = [self.records[one.record] for one in labels if self.records]
         return self
 
 

@@ -28,6 +28,7 @@ from jtruth._validation.ids import is_missing
 from jtruth._validation.text import File, TextTable, decoded, has_words, joined_note, read_bytes, read_table
 from jtruth._validation.words import COLUMN_WORDS, Source, column_called, duplicates, number_of, quoted
 from jtruth.io.evaluation_logs import eval_log
+from jtruth.io.exports import of_records
 from jtruth.io.label_rows import as_text
 
 _HIDDEN = re.compile(r"(^|/)(__MACOSX/|\._|\.DS_Store$)")  # what a Mac puts into a zip
@@ -392,12 +393,15 @@ def _column(column: Any) -> Sequence[str]:
     return merged(codes, texts_of(chunks[0].dictionary.to_pylist()))
 
 
-def as_table(path: Any, sep: str | None = None) -> TextTable:
-    """A table, from a file of any kind or as it is."""
+def as_table(path: Any, sep: str | None = None, known: bool = True) -> TextTable:
+    """A table, from a file of any kind or as it is; of a `known` tool with one label a task, these."""
     table = parsed(path, sep)
     if isinstance(table, TextTable):
         return table
     records, source = table
     if len(records) > 1:
         raise ValueError(source.says(f"{quoted(records)} are files of one zip: take out the one to read"))
+    rows = of_records(records, source, None) if known else None
+    if rows is not None and len(set(rows.task)) == len(rows.task):
+        return TextTable(("task", "label"), (rows.task, rows.label), rows.source)
     return table_of(next(iter(records.values())), source)

@@ -21,7 +21,6 @@ import numpy as np
 
 from jtruth import _mesh
 from jtruth import _validation as check
-from jtruth._files import write_table
 from jtruth._one_line import one_line
 from jtruth._validation.coded import different
 from jtruth._validation.text import NoRows, TextTable
@@ -66,6 +65,7 @@ class Data(NamedTuple):
     predictions: dict[str, Any]  # by column: (samples,) class codes
     scores: dict[str, Any]  # by column: (samples,) numbers
     groups: dict[str, Any]  # by column: (samples,) names, of columns that are constant within samples
+    columns: dict[str, Any]  # other cells, neither labels nor gold: (samples,) or (samples, labelers)
     times: Any  # (samples,) seconds; None: no column of times, or several times a sample
     plan: FilePlan
     notes: tuple  # sentences: how the file was read, what was left out
@@ -87,7 +87,7 @@ def opened(
     if isinstance(path, Opened):
         return path
     asked = asked or FilePlan()
-    file = _of_frame(path) if not isinstance(path, tuple) and check.is_frame(path) else parsed(path, sep)
+    file = parsed_or_frame(path, sep)
     rows = None
     if not (
         asked.labelers or None not in (asked.task, asked.worker, asked.label)
@@ -98,7 +98,7 @@ def opened(
             rows = exports.of_table(file, asked.label)
     if rows is not None:
         return _of_export(rows, asked, leave_out, getattr(file, "notes", ()))
-    table = as_table(file)
+    table = as_table(file, known=False)
     return Opened(table, make_plan(table, asked, tuple(leave_out)))
 
 
@@ -117,6 +117,13 @@ def _of_export(rows: LabelRows, asked: FilePlan, leave_out: Iterable[str], notes
         aside={rows.person: "used"} if rows.person and exports.GOLD in leave_out else asked.aside,
     )
     return Opened(table, make_plan(table, asked), rows)
+
+
+def parsed_or_frame(
+    path: PathOrTable, sep: str | None = None
+) -> TextTable | tuple[dict[str, list[dict]], check.Source]:
+    """A data frame as a table, of a file what `parsed` makes of it: no format of a tool is looked for."""
+    return _of_frame(path) if not isinstance(path, tuple) and check.is_frame(path) else parsed(path, sep)
 
 
 def _of_frame(frame: Any) -> TextTable:
@@ -149,7 +156,8 @@ def read(path: PathOrTable, *, plan: FilePlan | str | PathLike | None = None, se
     file = opened(path, FilePlan.asked(plan, **options), sep)
     rows = file.rows()
     labels = labels_of_rows(rows, file.plan)
-    data, notes = Data(labels, None, {}, {}, {}, None, file.plan, ()), labels.notes
+    columns = apply.columns_beside(file.table, file.plan, labels)
+    data, notes = Data(labels, None, {}, {}, {}, columns, None, file.plan, ()), labels.notes
     for name, table in _beside(file, rows).items():
         try:
             data = _with_column(data, name, table)
@@ -388,14 +396,6 @@ def _advice(columns: Columns, plan: FilePlan) -> list[str]:
         lines.append(f"The same by options: {shlex.join(words)}")
     beside = {what: name for name, what in plan.roles.items() if what in ("gold", "prediction", "score")}
     return lines + [f"Beside the labels: {what}, column {name!r}" for what, name in beside.items()]
-
-
-def write_labels(path: str | PathLike, labels: Labels) -> None:
-    """Write labels as a table task,worker,label that `read_labels` reads (gzipped if it ends in .gz)."""
-    tasks, workers = labels.task_names, labels.worker_names
-    entries = zip(*(a.tolist() for a in labels.arrays), strict=True)
-    rows = ((tasks[i], workers[t], labels.class_names[c]) for i, t, c in entries if c >= 0)
-    write_table(path, ("task", "worker", "label"), rows)
 
 
 def read_shard(

@@ -117,6 +117,10 @@ class DrawsEstimate(Estimate):
         """Highest-density region of the smoothed draws; of resamples the interval."""
         return self._atoms.region(level) if self.point is None else super().region(level)
 
+    def p_above(self, limit: float, *, strict: bool = False) -> float:
+        """Share of the draws at or above the limit."""
+        return self._atoms.p_above(limit, strict=strict)
+
     def _quantile(self, u: np.ndarray) -> np.ndarray:
         return self._atoms._quantile(u)
 

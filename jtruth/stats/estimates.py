@@ -150,6 +150,18 @@ class Estimate(ABC):
     def _quantile(self, u: np.ndarray) -> np.ndarray:
         """The points below which the law has the probabilities u."""
 
+    def p_above(self, limit: float, *, strict: bool = False) -> float:
+        """P(number >= limit), or > limit if `strict`, given that it is defined; NaN if it never is."""
+        if not self.probability_defined > 0:
+            return float("nan")
+        low, high = 0.0, 1.0  # of the probability to be below: four times the 256th part that it is in
+        for _ in range(4):
+            u = np.linspace(low, high, 257)
+            below = self._quantile(u) <= limit if strict else self._quantile(u) < limit
+            k = int(below.sum())
+            low, high = u[max(k - 1, 0)], u[min(k, 256)]
+        return float(1 - 0.5 * (low + high)) if 0 < k < 257 else float(k == 0)
+
     def equal_tails(self, level: float = 0.95) -> Interval:
         """Interval that leaves (1 - level)/2 on either side."""
         check_level(level)
@@ -225,6 +237,13 @@ class PmfEstimate(Estimate):
         peak = int(np.argmax(smooth))
         centre = 0.5 * (edges[peak] + edges[peak + 1])
         return float(np.clip(centre, self.values[0], self.values[-1]))
+
+    def p_above(self, limit: float, *, strict: bool = False) -> float:
+        """Probability of the atoms at or above the limit; what differs by rounding is equal."""
+        if not self.values.size:
+            return float("nan")
+        inside = self.values > limit + _SLACK if strict else self.values >= limit - _SLACK
+        return float(self.pmf[inside].sum() / self.pmf.sum())
 
     def interval(self, level: float = 0.95) -> Interval:
         """Shortest interval of atoms with at least `level`; its `mass` is what it attains."""

@@ -136,11 +136,13 @@ class NewShare(Estimate):
         low, high = super().equal_tails(check_level(level))
         return Interval(min(low, self.mean), max(high, self.mean), level)  # all right: up to 1
 
-    def probability_below(self, value: float) -> float:
-        """P(number < value)."""
-        u, v = self.weights
-        share = np.clip(v * value / (v * value + u * (1 - value)), 0.0, 1.0)
-        return float(np.interp(np.arcsin(np.sqrt(share)), self._grid[0], self._grid[2]))
+    def p_above(self, limit: float, *, strict: bool = False) -> float:
+        """P(number >= limit), of a density that of > too."""
+        if self._nowhere:
+            return float("nan")
+        (u, v), limit = self.weights, min(max(limit, 0.0), 1.0)
+        share = v * limit / (v * limit + u * (1 - limit))
+        return 1 - float(np.interp(np.arcsin(np.sqrt(share)), self._grid[0], self._grid[2]))
 
     def density(self, x: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
         """Density of the number; NaN where it is never defined."""

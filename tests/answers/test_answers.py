@@ -5,6 +5,7 @@ import itertools
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import jtruth as jt
@@ -17,7 +18,7 @@ from jtruth.asking import ask_next, next_labels
 from jtruth.cleaning import suspicious_labels
 from jtruth.cleaning.expected_fall import Advice
 from jtruth.comparison import LeaveOneOut, ModelComparison
-from jtruth.evaluation import quick_labelers
+from jtruth.evaluation import errs_on, quick_labelers
 from jtruth.evaluation.calibration import evaluate_calibration
 from jtruth.lam_stork import estimate_error_rate, rogan_gladen
 from jtruth.planning import Labeler, Setting, best_plan
@@ -48,6 +49,13 @@ def models():
     return ModelComparison(("m", "n"), (loo, loo), zeros, np.ones(2), (False, True), "told", ("doubt",), 0)
 
 
+def duel(systems="xy"):
+    """Every pair of systems on 20 questions, in both orders, by two judges."""
+    rows = [(q, a, b, j, (a, b, "tie")[(q + len(j)) % 5 % 3], a) for q in range(20)
+            for a, b in itertools.permutations(systems, 2) for j in ("m", "no")]  # fmt: skip
+    return pd.DataFrame(rows, columns=["question", "model_a", "model_b", "judge", "winner", "human"])
+
+
 def plan():
     setting = Setting((0.5, 0.5), 0.9, [Labeler("crowd", 0.2, 0.1, 3)], rates="known")
     return best_plan(setting, width=0.2, num_sets=5, key=0)
@@ -70,6 +78,10 @@ ANSWERS = {
     "Prevalence by day": lambda: jt.prevalence(LABELS, gold=GOLD, by=DAYS),
     "Labelers by day": lambda: jt.evaluation.labelers_by_group(LABELS, DAYS, gold=GOLD),
     "Prevalence by group": lambda: jt.prevalence(LABELS, gold=GOLD, by=np.arange(N) % 3),
+    "Gate": lambda: jt.prevalence(LABELS, gold=GOLD).require("1 >= .1", "1 < .5"),
+    "ErrsOn": lambda: errs_on(LABELS, GOLD, {"words": RNG.random(N), "id": Y, "art": Y[::-1]}),
+    "Preferences": lambda: jt.preferences(duel()),
+    "Preferences of three": lambda: jt.preferences(duel("xyz"), gold="column:human"),
     "ScoreEvaluation": lambda: jt.evaluate_scores(SCORES, LABELS, **KNOWN, threshold=0.5),
     "ClassScores": lambda: jt.evaluate_class_scores(RNG.random((N, 3)), THREE, **THREE_NOISE, bins=4),
     "MetricPosterior": lambda: jt.metric_posterior(brier, SCORES, LABELS, **KNOWN),

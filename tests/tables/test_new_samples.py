@@ -23,7 +23,7 @@ def test_known_counts_give_jeffreys_posterior(hits, misses):
     np.testing.assert_allclose(
         law.interval(0.95), [ends[0] if hits else 0, ends[1] if misses else 1], atol=5e-6
     )
-    np.testing.assert_allclose(law.probability_below(0.8), beta.cdf(0.8), atol=1e-5)
+    np.testing.assert_allclose(law.p_above(0.8), beta.sf(0.8), atol=1e-5)
     at = beta.ppf([0.2, 0.5, 0.9])
     np.testing.assert_allclose(law.density(at), beta.pdf(at), rtol=2e-3)
     assert law.density(np.array([-0.1, 1.1])).tolist() == [0.0, 0.0]
@@ -54,12 +54,12 @@ def test_f1_is_a_function_of_a_share_and_other_metrics_come_from_tables():
     np.testing.assert_allclose([law.mean, law.sd], [24 / 32, f1.std()], rtol=2e-3)
     np.testing.assert_allclose(law.interval(0.95), np.quantile(f1, [0.025, 0.975]), atol=2e-3)
     place = f1[:200].mean()
-    np.testing.assert_allclose(law.probability_below(place), (f1 < place).mean(), atol=4e-3)
+    np.testing.assert_allclose(law.p_above(place), (f1 > place).mean(), atol=4e-3)
     below, above = law.mean - 0.5 * law.sd, law.mean + 0.5 * law.sd
     grid = np.linspace(below, above, 2001)
     np.testing.assert_allclose(
         np.trapezoid(law.density(grid), grid),
-        law.probability_below(above) - law.probability_below(below), rtol=1e-3,
+        law.p_above(below) - law.p_above(above), rtol=1e-3,
     )  # fmt: skip
     np.testing.assert_allclose(new.estimate("kappa").mean, (0.84 - 0.564) / (1 - 0.564))
     cells = new_tables(np.tile(table, (20_000, 1, 1)), 0) / table.sum()

@@ -25,14 +25,16 @@ from jtruth._validation import choose, present
 from jtruth._validation.words import number_of, plain
 from jtruth.answers import Answer, Column, Document, Table, check_notes, facts, how, law_row, warning_notes
 from jtruth.answers.blocks import cell_text
+from jtruth.answers.require import Gate, Quantity, require
+from jtruth.evaluation import calibrated, parts
 from jtruth.evaluation import groups as grouped
-from jtruth.evaluation import parts
 from jtruth.evaluation.assumptions import model_error, ranges
 from jtruth.evaluation.assumptions.ranges import labels_fit
 from jtruth.evaluation.assumptions.registry import INDEPENDENT
 from jtruth.evaluation.checks.first_look import first_look
 from jtruth.evaluation.checks.of_labels import refusal
 from jtruth.evaluation.checks.prior_sensitivity import share_doubts
+from jtruth.evaluation.compared import named_quantity
 from jtruth.evaluation.gold import tables as by_gold
 from jtruth.evaluation.inputs import Inputs, Progress, read_labels_alone
 from jtruth.evaluation.over_time import symbols_of, table_of, tables_of
@@ -83,6 +85,7 @@ class Prevalence(Answer):
     checks: tuple[parts.Check, ...] = ()  # alarms that stand above the answer
     target: str = parts.POPULATION  # or "in-sample"
     groups: grouped.Groups | None = None  # where the group of each sample was said
+    rates: tuple[dict[str, Any], ...] = ()  # of judges in each class, by calibration
     given: tuple[dict[str, Any], ...] = ()  # labels as given in each group, where no share is identified
 
     @property
@@ -92,6 +95,20 @@ class Prevalence(Answer):
             return self
         return replace(self, target=parts.IN_SAMPLE, shares=self.counted, groups=None)
 
+    def require(self, *requirements: str, confidence: float = 0.95) -> Gate:
+        """The verdict on "pass >= .8", or with groups on "site_a > site_b"; see `jtruth.answers.require`."""
+        example = f"{[*self.label_shares][-1]} >= .8"
+        return require(self, self._quantity, requirements, confidence, self.num_gold, example)
+
+    def _quantity(self, name: str) -> Quantity:
+        if name in self.shares:
+            return Quantity(self.shares[name])
+        if name in self.label_shares:
+            return Quantity(DrawsEstimate(np.array([np.nan])))
+        if self.groups is not None:
+            return named_quantity(self.groups.laws, name, "group")
+        raise ValueError(f"there is no class {name!r}; classes: {parts.listed([*self.label_shares])}")
+
     def blocks(self) -> Document:
         """The question, the answer and what stands behind it, for all faces."""
         of = {parts.POPULATION: "among new samples", parts.IN_SAMPLE: "in these samples"}[self.target]
@@ -100,9 +117,10 @@ class Prevalence(Answer):
             for name, law in self.shares.items()
         ]
         kind = parts.interval_title(self.level, parts.PREDICTIVE if self.assumptions else "posterior")
+        one = self.num_labelers == 1
         columns = (
             Column("mean", "share [interval]", ("low", "high")),
-            Column("label_share", "of the labels"),
+            Column("label_share", "raw: as labelled" if one else "of the labels"),
         )
         views = [{"sentence": text, "shares": dict(shares)} for text, shares in self.assumptions.items()]
         heads = [Column(("shares", name), plain(name)) for name in self.shares]
@@ -114,7 +132,7 @@ class Prevalence(Answer):
             *of_groups,
             Table("shares", f"Share of each class {of}, with {kind}s", "class", columns, rows,
                   cross="label_share", by_name=True, aside=("label_share",)),
-            parts.assumption_table(views, heads),
+            calibrated.rates_table(self.rates, self.level), parts.assumption_table(views, heads),
             check_notes(self.checks), warning_notes(self.warnings),
             how(("rule", self.rule), ("rests on", self.assumption)),
             facts(
@@ -138,6 +156,9 @@ class Prevalence(Answer):
             texts.append(f"class {row['class']!r} {'not determined' + text[5:] if wide else text}")
         what = {parts.POPULATION: "Of new samples", parts.IN_SAMPLE: "Of these samples"}[self.target]
         sentence = f"{what}: {', '.join(texts)} ({kind}s)." if texts else sentence
+        if one and texts:
+            top = max(rows, key=lambda row: row["mean"])
+            sentence += f" Uncorrected, {top['label_share']:.3f} of the labels say {top['class']!r}."
         return Document("How many samples are of each class?", about, sentence, blocks, alarms)
 
 
@@ -146,6 +167,7 @@ def prevalence(
     *,
     key: Any = None,
     gold: Any = None,
+    calibration: Any = None,
     assume: str | None = None,
     labelers_are: str | None = None,
     by: Any = None,
@@ -160,6 +182,8 @@ def prevalence(
         key: a whole number or a JAX key; 0 if None.
         gold: (samples,) known classes, -1 where unknown; or a Series or dict by task id; a random sample, or
             a `jt.io.Gold` that says how they were chosen.
+        calibration: (labels, gold) of other items, or what `jtruth.io.read` returns: error rates come from
+            there (`jtruth.evaluation.calibrated`), in place of gold.
         assume: None, the rule that is safe with what there is, or "independent".
         labelers_are: "people", "experts", "llm_judges" or None, as for `evaluate`.
         by: (samples,) the group of each sample, such as the system that made it, or `Groups`; then `groups`
@@ -180,6 +204,10 @@ def prevalence(
     """
     if assume not in (None, "independent"):
         raise ValueError(f"assume must be None or 'independent'; got {assume!r}")
+    if calibration is not None:
+        if gold is not None or assume is not None:
+            raise ValueError("calibration says the error rates: leave gold and assume out")
+        labels, calibration = calibrated.together(labels, calibration)
     data = read_labels_alone(
         labels, gold, key=key, level=level, assume=assume, labelers_are=labelers_are, progress=progress
     )
@@ -194,6 +222,8 @@ def prevalence(
     groups = None if by is None else grouped.read_groups(by, labels)
     if groups is not None and not groups.shared(data.gold):
         data.y_pred, data.symbols = groups.group, groups.symbols
+    if calibration is not None:
+        return _by_calibration(data, groups, calibration)
     if data.num_gold and data.open:
         return _by_gold(data, groups)
     if not data.num_gold and by_gold.too_few_labels(labels):
@@ -281,6 +311,21 @@ def _by_gold(data: Inputs, groups: grouped.Groups | None) -> Prevalence:
         pairs = grouped.paired_shares(groups, h[:, groups.code], is_class, known, data.key)
     answer = _with_groups(answer, data, groups, groups.of_tables(tables.counts), pairs, grouped.BY_GOLD)
     return replace(answer, warnings=(grouped.PAIRED, *answer.warnings)) if pairs else answer
+
+
+def _by_calibration(
+    data: Inputs, groups: grouped.Groups | None, calibration: calibrated.Calibration
+) -> Prevalence:
+    """Other items say how judges err."""
+    found = calibrated.by_calibration(data, calibration)
+    answer = _answer(
+        data, "calibration", found.of_all / data.y_pred.size, calibrated.ASSUMED,
+        (*found.warnings, *data.notes), class_posterior=found.class_posterior, rates=found.rates,
+    )  # fmt: skip
+    answer = replace(answer, checks=(*answer.checks, *found.checks))
+    if groups is None:
+        return answer
+    return _with_groups(answer, data, groups, groups.of_tables(found.counts), {}, grouped.SAME_ERRORS)
 
 
 def _predicted(data: Inputs, fit: JointPosterior, groups: grouped.Groups | None) -> Prevalence:

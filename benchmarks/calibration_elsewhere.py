@@ -1,0 +1,135 @@
+"""Coverage and width of shares whose judges' error rates come from other items (`calibration=`)."""
+
+import sys
+from itertools import product
+
+import numpy as np
+
+from jtruth.lam_stork import rogan_gladen
+from jtruth.stats import elsewhere
+from jtruth.tables.new_samples import class_shares
+
+LEVEL, RESAMPLES = 0.95, 400
+elsewhere._FIRST, elsewhere._NODES, elsewhere._DRAWS = 2000, 240_000, 1000  # a tenth of the work of an answer
+elsewhere._RESAMPLED = 300
+
+
+def ours(z, z_cal, truth, classes, rng):
+    """Interval of the last share of new items, as `prevalence(calibration=...)` makes them."""
+    h, judged = elsewhere.verdicts(z, z_cal, truth, classes)
+    found = elsewhere.corrected(h, np.zeros(len(z), int), 1, judged, truth, rng)
+    return class_shares(found.counts[..., -1].sum(axis=2))[-1].interval(LEVEL)[:2]
+
+
+def plug_in(z, z_cal, truth):
+    """Lee et al.: Rogan and Gladen with one right and one wrong answer added, kept to [0, 1]."""
+    n1, n0 = int(truth.sum()), int((1 - truth).sum())
+    k1, k0 = int(z_cal[truth == 1].sum()), int((1 - z_cal[truth == 0]).sum())
+    try:
+        found = rogan_gladen((int(z.sum()), z.size), sensitivity=(k1, n1), specificity=(k0, n0))
+    except ValueError:  # sensitivity + specificity = 1
+        return 0.0, 1.0
+    return tuple(np.clip((found.low, found.high), 0, 1))
+
+
+def judgy(z, z_cal, truth, rng):
+    """Percentiles over resampled calibration items, estimates kept to [0, 1]; the new items are fixed."""
+    cells = np.bincount(2 * truth + z_cal, minlength=4)
+    cells = rng.multinomial(cells.sum(), cells / cells.sum(), RESAMPLES)
+    with np.errstate(all="ignore"):
+        se, sp = cells[:, 3] / cells[:, 2:].sum(1), cells[:, 0] / cells[:, :2].sum(1)
+        value = np.clip((z.mean() + sp - 1) / (se + sp - 1), 0, 1)
+    value = value[np.isfinite(value)]
+    return np.quantile(value, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]) if value.size else (0.0, 1.0)
+
+
+def labels(y, right, rng, shared=0.0):
+    """(items, judges): right with `right[class, judge]`; a share of the items is hard for all of them."""
+    chance = right[y]
+    hard = rng.random(len(y)) < shared
+    chance = np.where(hard[:, None], 0.5 * chance + 0.15, chance)
+    wrong = rng.integers(1, right.shape[0], chance.shape)
+    return np.where(rng.random(chance.shape) < chance, y[:, None], (y[:, None] + wrong) % right.shape[0])
+
+
+def simulated(right, shares, shares_cal, items, number, sets, seed, shared=0.0, missing=0.0, peers=True):
+    """By method: (covered, width) of the share of the last class, means over sets."""
+    rng, found, classes = np.random.default_rng(seed), {}, len(shares)
+    for _ in range(sets):
+        truth = np.concatenate([np.arange(classes), rng.choice(classes, items - classes, p=shares_cal)])
+        y = rng.choice(classes, number, p=shares)
+        z_cal, z = labels(truth, right, rng, shared), labels(y, right, rng, shared)
+        if missing:
+            gone = rng.random(z.shape) < missing
+            z = np.where(gone & ~gone.all(axis=1)[:, None], -1, z)
+        ends = {"ours": ours(z, z_cal, truth, classes, rng)}
+        if peers:
+            ends["plug-in"] = plug_in(z[:, 0], z_cal[:, 0], truth)
+            ends["judgy"] = judgy(z[:, 0], z_cal[:, 0], truth, rng)
+        for name, (low, high) in ends.items():
+            found.setdefault(name, []).append((low <= shares[-1] <= high, high - low))
+    return {name: np.mean(rows, axis=0) for name, rows in found.items()}
+
+
+def alarms(right, right_new, items, number, sets, seed, shared=0.0):
+    """Share of sets in which new items look different."""
+    rng, rung = np.random.default_rng(seed), 0
+    for _ in range(sets):
+        truth = np.concatenate([[0, 1], rng.choice(2, items - 2)])
+        y = (rng.random(number) < 0.7).astype(int)
+        z_cal, z = labels(truth, right, rng, shared), labels(y, right_new, rng, shared)
+        odd = elsewhere.mismatch(z, z_cal, truth, 2, rng)
+        rung += odd is not None and odd.p_value < 0.01
+    return rung / sets
+
+
+def told(name, result):
+    print(name, " ".join(f"{who} {c:.3f}/{w:.3f}" for who, (c, w) in result.items()), flush=True)
+
+
+def one_judge(sets):
+    rates = ((0.9, 0.85), (0.75, 0.7), (0.6, 0.55), (0.52, 0.5), (0.97, 0.5))
+    for seed, ((se, sp), items, share) in enumerate(product(rates, (20, 50, 200), (0.02, 0.1, 0.5, 0.9))):
+        right = np.array([[sp], [se]])
+        told(f"{se} {sp} n={items} share={share}:",
+             simulated(right, (1 - share, share), (0.5, 0.5), items, 1000, sets, seed))  # fmt: skip
+
+
+def shift(sets):
+    right = np.array([[0.85], [0.9]])
+    for items in (50, 200, 1000):
+        told(f"share .3 in the calibration, .9 in new items, n={items}:",
+             simulated(right, (0.1, 0.9), (0.7, 0.3), items, 1000, sets, items))  # fmt: skip
+
+
+def several(sets):
+    three = np.array([[0.85, 0.75, 0.8], [0.9, 0.8, 0.7]])
+    five = np.array([[0.85, 0.75, 0.8, 0.7, 0.6], [0.9, 0.8, 0.7, 0.7, 0.65]])
+    for name, right, how in (
+        ("three judges", three, {}), ("three, hard items", three, {"shared": 0.4}),
+        ("five, hard items", five, {"shared": 0.4}), ("two", three[:, :2], {}),
+        ("three, a third of the labels missing", three, {"missing": 0.33}),
+    ):  # fmt: skip
+        for items, share in product((50, 200), (0.1, 0.5, 0.9)):
+            told(f"{name}, n={items} share={share}:",
+                 simulated(right, (1 - share, share), (0.5, 0.5), items, 500, sets, items, peers=False, **how))  # fmt: skip
+    classes = np.array([[0.8, 0.7], [0.75, 0.8], [0.85, 0.7]])
+    for items, share in product((90, 300), (0.05, 0.4, 0.8)):
+        rest = ((1 - share) / 2, (1 - share) / 2, share)
+        for judges in (1, 2):
+            told(f"three classes, {judges} judges, n={items} share={share}:",
+                 simulated(classes[:, :judges], rest, (0.4, 0.3, 0.3), items, 500, sets, items, peers=False))  # fmt: skip
+
+
+def alike(sets):
+    right = np.array([[0.85, 0.75, 0.8], [0.9, 0.8, 0.7]])
+    for items in (50, 200):
+        for name, new, shared in (("alike", right, 0.0), ("alike, hard items", right, 0.4),
+                                  ("one judge lenient: specificity .85 to .6", right - [[0.25, 0, 0], [0, 0, 0]], 0.0),
+                                  ("one judge worse by .2", right - [[0.2, 0, 0], [0.2, 0, 0]], 0.0)):  # fmt: skip
+            print(f"{name}, n={items}: {alarms(right, new, items, 500, sets, items, shared):.3f}", flush=True)
+
+
+if __name__ == "__main__":
+    for part in sys.argv[2:] or ("one_judge", "shift", "several", "alike"):
+        globals()[part](int(sys.argv[1]) if len(sys.argv) > 1 else 400)

@@ -1,0 +1,203 @@
+"""A gate for continuous integration: is a requirement of an answer met, and how probable is that?
+
+    requirement = NAME OP LIMIT | NAME OP NAME        OP = >= > <= <        LIMIT = .8 or 80%
+
+What a NAME may be says the answer: a class of `prevalence`, a metric of `evaluate` ("recall[disease]"), a
+classifier of `compare` ("m1", "m1 - m2"). The probability is that of the distribution whose interval is
+printed. A requirement is met where it has at least the probability `confidence`, not met where its opposite
+has; else the data cannot decide.
+
+How much gold would decide follows from the square-root rule, as in a power calculation: with standard
+deviation s by n verified items a distance d from the limit needs about n (z s / d)^2 of them, z the normal
+quantile of `confidence`. Without gold s^2 n is the variance that one verified item has, x (1 - x) of a share
+x, half-way to the limit.
+"""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from math import ceil, isnan
+from typing import Any, NamedTuple
+
+from scipy.special import ndtri
+
+from jtruth._one_line import one_line
+from jtruth._validation.words import number_in, plain
+from jtruth.answers.answer import Answer
+from jtruth.answers.blocks import Column, Document, Table, facts
+
+MET, NOT_MET, OPEN = "met", "not met", "cannot tell"
+EXIT = {MET: 0, NOT_MET: 3, OPEN: 4}  # codes with which a command ends; the worst comes second
+_WORST = (NOT_MET, OPEN, MET)
+_MOST = 1_000_000  # verified items that anybody would collect
+_FORM = "write NAME >= LIMIT with one of >= > <= <, such as {!r}"
+
+
+class Quantity(NamedTuple):
+    """A number that a requirement may be about."""
+
+    law: Any  # an `Estimate`
+    variance: float = float("nan")  # that one verified item would have; NaN: as it has of a share
+    turned: bool = False  # whether the number is minus that of `law`
+
+    __repr__ = one_line
+
+
+Find = Callable[[str], Quantity]  # by name; a ValueError says which names there are
+
+
+@dataclass(frozen=True, repr=False)
+class Gate(Answer):
+    """An answer and what was required of it; `exit_code` is 0 (met), 3 (not met) or 4 (cannot tell)."""
+
+    answer: Any  # of `evaluate`, `compare_classifiers` or `prevalence`
+    confidence: float
+    rows: tuple[dict[str, Any], ...]  # of each requirement: probability, verdict, gold_needed
+
+    @property
+    def worst(self) -> dict[str, Any]:
+        """The row of the requirement with the worst verdict, of several the least probable."""
+        return min(self.rows, key=lambda row: (_WORST.index(row["verdict"]), row["probability"] or 0.0))
+
+    @property
+    def verdict(self) -> str:
+        """Of all requirements together: the worst."""
+        return self.worst["verdict"]
+
+    @property
+    def probability(self) -> float | None:
+        """That the worst requirement is met."""
+        return self.worst["probability"]
+
+    @property
+    def exit_code(self) -> int:
+        """With which the command ends."""
+        return EXIT[self.verdict]
+
+    def with_warnings(self, sentences: Any) -> "Gate":
+        """The same with more warnings of the answer."""
+        return replace(self, answer=self.answer.with_warnings(sentences))
+
+    def blocks(self) -> Document:
+        """The answer, with the verdict before it."""
+        return self._before(self.answer.blocks())
+
+    def brief(self) -> Document:
+        """Likewise."""
+        return self._before(self.answer.brief())
+
+    def _before(self, document: Document) -> Document:
+        told = [item for block in document.blocks if isinstance(block, dict) for item in block.items()]
+        target = next((value for name, value in told if name.rpartition(".")[2] == "target"), "")
+        of = "in these samples" if target == "in-sample" else "for new samples"
+        sentences = [_sentence(row, self.confidence, of) for row in self.rows]
+        columns = (Column("probability", "P(met)"), Column("verdict", "verdict"),
+                   Column("gold_needed", "verified items to decide"))  # fmt: skip
+        more = (
+            Table("requirements", "Requirements", "requirement", columns, self.rows),
+            facts(**{name: self.worst[name] for name in ("requirement", "probability", "verdict")}),
+            facts(confidence=self.confidence, exit_code=self.exit_code),
+        )
+        return document._replace(sentence=" ".join([*sentences, document.sentence])).more(*more)
+
+
+def require(
+    answer: Any, find: Find, requirements: Sequence[str], confidence: float, num_gold: int, example: str
+) -> Gate:
+    """The verdict on requirements of an answer.
+
+    Args:
+        answer: what the numbers are of.
+        find: the number of a name.
+        requirements: one or more, in the grammar above.
+        confidence: probability from which a requirement is met, or its opposite; above one half.
+        num_gold: verified items that the answer used.
+        example: a requirement that this answer understands, for messages.
+
+    Raises:
+        ValueError: no requirement, one that cannot be read, a name that does not exist, or a limit that no
+            share reaches.
+    """
+    if not 0.5 < confidence < 1:
+        raise ValueError(
+            f"confidence={confidence!r}: give a probability between .5 and 1, for example confidence=0.95"
+        )
+    if not requirements:
+        raise ValueError(f"no requirement: {_FORM.format(example)}")
+    rows = tuple(_row(text, *_read(text, find, example), confidence, num_gold) for text in requirements)
+    return Gate(answer, float(confidence), rows)
+
+
+def _read(text: str, find: Find, example: str) -> tuple[Quantity, str, float]:
+    """The number, the sign and the limit of a requirement; a name may hold signs too."""
+    problem, text = f"requirement {text!r}: {_FORM.format(example)}", str(text).replace("\N{MINUS SIGN}", "-")
+    for sign in re.finditer(r">=|<=|≥|≤|>|<", text):
+        left, right = text[: sign.start()].strip(), text[sign.end() :].strip()
+        percent = right.endswith("%")
+        limit = number_in(right.rstrip("% ")) / (100 if percent else 1)
+        if not left or not right or right[0] in "=<>":
+            continue
+        if abs(limit) > 1:
+            raise ValueError(f"requirement {text!r}: the limit is a share, such as .8 or 80%")
+        try:
+            found = find(left) if not isnan(limit) else find(f"{left} - {right}")
+            return found, sign[0], 0.0 if isnan(limit) else limit
+        except ValueError as unknown:
+            problem = f"requirement {text!r}: {unknown}"
+    raise ValueError(problem)
+
+
+def _row(
+    text: str, found: Quantity, sign: str, limit: float, confidence: float, num_gold: int
+) -> dict[str, Any]:
+    """Probability and verdict of a requirement, ready for JSON."""
+    law, more, strict = found.law, sign[0] in ">≥", sign in "<>"
+    if found.turned:
+        limit, more = -limit, not more
+    p = law.p_above(limit, strict=strict == more)
+    p = p if more else 1 - p
+    verdict = MET if p >= confidence else NOT_MET if 1 - p >= confidence else OPEN
+    needed = gold_to_decide(found, limit, confidence, num_gold) if verdict == OPEN else None
+    return {"requirement": text, "probability": None if isnan(p) else float(p), "verdict": verdict,
+            "gold_needed": needed}  # fmt: skip
+
+
+def gold_to_decide(found: Quantity, limit: float, confidence: float, num_gold: int) -> int | None:
+    """About how many verified items decide on which side of a limit a number is (see above); None: too many.
+
+    >>> class Law: mean, sd = 0.85, 0.05
+    >>> gold_to_decide(Quantity(Law), 0.8, 0.95, 50)
+    140
+    """
+    distance = abs(found.law.mean - limit)
+    middle = (found.law.mean + limit) / 2  # of a share the variance changes on the way
+    of_one = middle * (1 - middle) if isnan(found.variance) else found.variance
+    of_one = found.law.sd**2 * num_gold if num_gold else of_one
+    if not distance > 0:
+        return None
+    needed = of_one * (float(ndtri(confidence)) / distance) ** 2
+    return None if needed > _MOST else max(10 * ceil(needed / 10), num_gold + 10)
+
+
+def _sentence(row: dict[str, Any], confidence: float, of: str) -> str:
+    name, verdict, p = plain(row["requirement"]), row["verdict"], row["probability"]
+    if p is None:
+        return f"Requirement {name!r} cannot be decided: these labels do not determine the number."
+    says = f"Requirement {name!r} is {verdict}: probability {_chance(p, confidence)} {of}."
+    if verdict != OPEN:
+        return says
+    needed = row["gold_needed"]
+    help_ = "The number is too close to the limit for more gold to decide."
+    if needed:
+        help_ = f"About {needed:,} verified items in all would decide (an estimate)."
+    says = f"probability {_chance(p, confidence)} {of}, {confidence:g} is needed."
+    return f"Requirement {name!r} cannot be decided yet: {says} {help_}"
+
+
+def _chance(p: float, confidence: float) -> str:
+    """A probability in so many digits that it stands on its side of the confidence."""
+    if not 0.0005 < p < 0.9995:
+        return "above 0.999" if p > 0.5 else "below 0.001"
+    sides = [(q, c) for q in (p, 1 - p) for c in (confidence, 1.0)]
+    digits = (d for d in range(2, 9) if all((round(q, d) >= c) == (q >= c) for q, c in sides))
+    return f"{p:.{next(digits, 9)}f}"

@@ -1,0 +1,388 @@
+"""What do the labelers' errors go with? By gold, against the other columns of the table.
+
+Of a column x is its number, its time in days, the length of its text, or whether it is in a category. Two
+things are asked of every labeler, given the true class: does he err more where x is larger, and does he say a
+class more often ("judge_a says 'pass' 9 points more per 100 words")? With y = 1 where he errs (or says the
+class), x and y centered within each true class,
+
+    slope = sum x y / sum x^2,
+
+a linear probability model with a level for each class; of a category the difference of the rates, weighed as
+Mantel and Haenszel do. Its interval has the HC3 variance (MacKinnon and White 1985), but no less than that of
+equal rates with half a count on either side (who never errs would have none), and Student's t with
+(sum x^2)^2 / sum x^4 degrees of freedom. What lies beyond a quartile by more than three times the distance of
+the quartiles counts as lying there.
+
+The p-value is that of a permutation of the ranks r of x within the true classes. Of sum r y the variance is
+sum_c A2 B2 / (n - 1) and the third moment sum_c n A3 B3 / ((n - 1) (n - 2)), Ak and Bk the sums of the k-th
+powers of r and y in class c; a Pearson curve with these replaces the permutations (Mielke and Berry 2007).
+q-values are those of Benjamini and Hochberg (1995) over all labelers, columns and questions. How often
+findings are false, power and coverage: `benchmarks/errs_on.py`.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from jaxtyping import Float, Int
+from scipy.special import gammaincc, ndtr, stdtrit
+
+from jtruth import _validation as check
+from jtruth._one_line import one_line
+from jtruth._random import host_rng
+from jtruth._validation.ids import is_missing
+from jtruth._validation.times import times_of
+from jtruth._validation.words import number_in, number_of, plain, some
+from jtruth.answers import Answer, Column, Document, Table, facts, sentence_notes
+from jtruth.evaluation.inputs import read_gold
+from jtruth.io.columns import says_something
+from jtruth.labels import Labels
+
+_FEW, _FEWEST, _MOST_CATEGORIES = 5, 10, 20  # labels in a category; of a labeler; categories of a column
+_MOST = 200_000  # labels of verified samples that are looked at
+_MOST_SAID, _SAY_CLASSES = 5, 6
+_ID = re.compile(
+    r"(.*[_ .-])?(id|uid|uuid|guid|idx|index|key|hash|url|uri|link)|unnamed: \d+|row.*|line|no\.?|#|"
+)
+NOT_CAUSE = "a column that goes with errors need not cause them: of columns that go together each is named"
+
+
+class Explaining(NamedTuple):
+    """A number of each label that may go with errors, in steps that a person understands."""
+
+    column: str
+    category: str | None  # whose labels have a 1
+    x: Float[np.ndarray, " labels"]  # NaN: unknown
+    per: str  # what is a step: "100 words"; empty of a category
+
+    __repr__ = one_line
+
+
+@dataclass(frozen=True, repr=False)
+class ErrsOn(Answer):
+    """What errors of each labeler go with; `rows` are ready for JSON, the smallest p-value first."""
+
+    rows: tuple[dict[str, Any], ...]  # worker, does, column, category or per, points, low, high, q_value, ...
+    fdr: float
+    level: float
+    num_gold: int
+    columns: tuple[str, ...]  # that were looked at
+    left_out: Mapping[str, str]  # column -> why
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def findings(self) -> tuple[str, ...]:
+        """A sentence for each labeler and column that clearly go together, the clearest first."""
+        first = {(row["worker"], row["column"]): row for row in reversed(self.rows) if row["clear"]}
+        rows = sorted(first.values(), key=lambda row: row["p_value"])
+        return tuple(map(_said, rows))
+
+    def blocks(self) -> Document:
+        """The question, the answer and what stands behind it, for all faces."""
+        heads = (
+            Column("points", f"points [{100 * self.level:g} %]", ("low", "high"), "+.1f"),
+            Column("with", "with"), Column("q_value", "q", form=".2g"),
+        )  # fmt: skip
+        title = "What errors go with, given the true class (percentage points)"
+        rows = [
+            row | {"what": f"{plain(row['worker'])} {row['does']}", "with": _with(row)} for row in self.rows
+        ]
+        why = [f"column {name!r} was not looked at: {text}" for name, text in self.left_out.items()]
+        found = self.findings
+        rest = [f"{len(found) - _MOST_SAID} more in the table"] if len(found) > _MOST_SAID else []
+        blocks = (
+            Table("errs_on.rows", title, "what", heads, rows, unit=None, say=str,
+                  aside=("what", "with")),
+            sentence_notes("errs_on.findings", "What errors go with", [*found[:_MOST_SAID], *rest], "look"),
+            sentence_notes("errs_on.warnings", "Columns and errors", [*self.warnings, *why], "say"),
+            facts(**{"errs_on.fdr": self.fdr, "errs_on.level": self.level, "errs_on.num_gold": self.num_gold,
+                     "errs_on.columns": self.columns, "errs_on.left_out": dict(self.left_out)}),
+        )  # fmt: skip
+        workers = {row["worker"] for row in self.rows if row["clear"]}
+        names = [repr(plain(name)) for name in dict.fromkeys(r["column"] for r in self.rows if r["clear"])]
+        sentence = f"No column clearly goes with the errors of a labeler (false-discovery rate {self.fdr:g})."
+        if found:
+            sentence = (
+                f"Errors of {number_of(len(workers), 'labeler')} go with {some(names)}: {found[0]} "
+                f"(false-discovery rate {self.fdr:g})."
+            )
+        about = f"{number_of(self.num_gold, 'gold label')}; columns {some(map(repr, self.columns), 8)}"
+        return Document("What do the labelers' errors go with?", about, sentence, blocks)
+
+
+def errs_on(
+    labels: Labels, gold: Any, columns: Mapping[str, Any], *, fdr: float = 0.05, level: float = 0.95
+) -> ErrsOn:
+    """Which columns go with the errors of each labeler, by how much, at a false-discovery rate.
+
+    Args:
+        labels: the noisy labels.
+        gold: (samples,) known classes, -1 where unknown; or a Series or dict by task id, or a `jt.io.Gold`.
+        columns: what else is known, by name: (samples,) numbers, times, categories or texts, or a Series or
+            dict by task id; (samples, labelers) of what differs by label. Those of a file are
+            `jt.read(path).columns`.
+        fdr: share of false ones among the findings that is accepted.
+        level: probability of the intervals.
+
+    Raises:
+        ValueError: no gold, or columns that do not fit the labels.
+
+    >>> z = np.array([0, 1] * 100); words = np.arange(200) % 50
+    >>> said = np.where((z == 0) & (words > 35), 1, z)
+    >>> found = errs_on(Labels.from_matrix(said[:, None], classes=["fail", "pass"]), z, {"words": words})
+    >>> print(found.findings[0])
+    0 says 'pass' 9.7 points more [7.6, 12] per 10 of 'words'
+    """
+    known, _ = read_gold(getattr(gold, "classes", gold), labels)
+    sample, labeler, label = labels.entries()
+    kept = np.flatnonzero(known[sample] >= 0)
+    if not kept.size:
+        raise ValueError("no label of a sample with gold: errors are those that gold shows")
+    if kept.size > _MOST:
+        kept = np.sort(host_rng(0, "labels looked at").choice(kept, _MOST, replace=False))
+    sample, labeler, label = sample[kept], labeler[kept], label[kept]
+    left_out: dict[str, str] = {}
+    asked: list[Explaining] = []
+    for name, values in columns.items():
+        try:
+            asked += explaining(name, _cells(values, labels, sample, labeler, name))
+        except _LeftOut as why:
+            left_out[name] = str(why)
+    rows = _rows(labels, (labeler, label, known[sample]), asked, level)
+    return ErrsOn(
+        _discovered(rows, fdr), float(fdr), float(level), int((known >= 0).sum()),
+        tuple(dict.fromkeys(one.column for one in asked)), left_out, _warnings(labels, labeler, rows),
+    )  # fmt: skip
+
+
+class _LeftOut(ValueError):
+    """Why nothing can be asked of a column."""
+
+
+def _cells(values: Any, labels: Labels, sample: np.ndarray, labeler: np.ndarray, name: str) -> list[str]:
+    """The value of every label as text, "" where there is none."""
+    table = np.asarray(values, object) if isinstance(values, np.ndarray) and values.ndim == 2 else None
+    if table is None:
+        aligned = check.align(values, labels, f"columns[{name!r}]", partial=True)
+        each = np.full(labels.num_samples, None, object)
+        each[aligned.samples] = aligned.values
+        cells = each[sample]
+    elif table.shape != (labels.num_samples, labels.num_labelers):
+        raise ValueError(f"columns[{name!r}] has shape {table.shape}; give (samples,) or (samples, labelers)")
+    else:
+        cells = table[sample, labeler]
+    texts = ["" if is_missing(one) else str(one).strip() for one in cells.tolist()]
+    return [text if says_something(text) else "" for text in texts]
+
+
+def explaining(name: str, cells: Sequence[str]) -> list[Explaining]:
+    """What can be asked of a column: a number, a time, the length of a text, or each of its categories."""
+    values, there = Counter(filter(None, cells)), sum(map(bool, cells))
+    if len(values) < 2:
+        raise _LeftOut("it has one value")
+    if _ID.fullmatch(name.strip().casefold()):
+        raise _LeftOut("it is called like an id")
+    x, unit = _measure(name, cells, values)
+    if x is None:
+        return _categories(name, cells, values)
+    quartiles = np.nanquantile(x, [0.25, 0.75])
+    if reach := 3 * float(np.ptp(quartiles)):
+        x = np.clip(x, quartiles[0] - reach, quartiles[1] + reach)
+    step = round_step(float(np.nanstd(x)))
+    step = max(step, 1.0) if step and not np.nanmax(x % 1) else step  # of whole numbers
+    if not step:
+        raise _LeftOut("it has one value")
+    per = f"{step:,g} {unit[:-1] if step == 1 else unit}".strip()
+    return [Explaining(name, None, x / step, per)] if there else []
+
+
+def _measure(name: str, cells: Sequence[str], values: Counter) -> tuple[np.ndarray | None, str]:
+    """Numbers of a column and their unit; None where it has categories."""
+    for change in (str, lambda text: text.replace(",", ".")):
+        numbers = {value: number_in(change(value)) for value in values}
+        if np.isfinite(list(numbers.values())).all():
+            return (None if len(values) == 2 else np.array([numbers.get(c, np.nan) for c in cells])), ""
+    try:
+        seconds = times_of(list(cells), f"column {name!r}")
+    except ValueError as why:
+        raise _LeftOut(str(why)) from None
+    if seconds is not None:
+        return seconds / 86400, "days"
+    words = sum(len(value.split()) * n for value, n in values.items()) / values.total()
+    long = sum(len(value) * n for value, n in values.items()) / values.total() > 40
+    if len(values) <= _MOST_CATEGORIES or not (long or words >= 3):
+        return None, ""
+    length = (lambda text: len(text.split())) if words >= 3 else len
+    return np.array(
+        [length(c) if c else np.nan for c in cells], np.float64
+    ), "words" if words >= 3 else "letters"
+
+
+def _categories(name: str, cells: Sequence[str], values: Counter) -> list[Explaining]:
+    """Each frequent category against all others; of two the second."""
+    often = [value for value, n in values.most_common(_MOST_CATEGORIES) if n >= _FEW]
+    if len(often) < 2 or sum(values[value] for value in often) < values.total() / 2:
+        raise _LeftOut(f"{len(values)} different values, hardly any of them on {_FEW} labels")
+    column, known = np.array(cells, object), np.array([bool(cell) for cell in cells])
+    asked = often if len(often) > 2 or len(values) > 2 else often[1:]
+    return [
+        Explaining(name, value, np.where(known, column == value, np.nan).astype(np.float64), "")
+        for value in asked
+    ]
+
+
+def round_step(spread: float) -> float:
+    """The nearest of 1, 2, 5, 10, ... (by ratio) to a standard deviation; 0 of 0.
+
+    >>> [round_step(x) for x in (0.13, 3.4, 37.0, 80.0, 0.0)]
+    [0.1, 5.0, 50.0, 100.0, 0.0]
+    """
+    if not spread > 0:
+        return 0.0
+    power = int(np.floor(np.log10(spread)))
+    steps = [float(f"{digit}e{power}") for digit in (1, 2, 5, 10)]
+    return min(steps, key=lambda step: abs(np.log(step / spread)))
+
+
+def _rows(
+    labels: Labels, entries: tuple[np.ndarray, ...], asked: list[Explaining], level: float
+) -> list[dict[str, Any]]:
+    """A row for each labeler, column or category, and question that the labels can answer."""
+    names, size, (labeler, label, true) = [*map(str, labels.class_names)], labels.num_classes, entries
+    said = [1] if size == 2 else range(size) if size <= _SAY_CLASSES else []
+    questions = {None: label != true} | {names[c]: label == c for c in said}
+    rows = []
+    for one in asked:
+        for says, y in questions.items():
+            found = slopes(one.x, y.astype(np.float64), true, labeler, (labels.num_labelers, size), level)
+            fit = found.usable & (found.num >= _FEWEST)
+            if one.category is not None:
+                fit &= (found.inside >= _FEW) & (found.num - found.inside >= _FEW)
+            for t in np.flatnonzero(fit).tolist():
+                # Of two classes the one is named that he says more.
+                turned = says is not None and size == 2 and found.slope[t] < 0
+                law = np.array([found.slope[t], found.low[t], found.high[t]]) * 100
+                point, low, high = (-law[[0, 2, 1]] if turned else law).tolist()
+                word = "errs" if says is None else f"says {plain(names[0] if turned else says)!r}"
+                rows.append({
+                    "worker": str(labels.worker_names[t]), "column": one.column, "category": one.category,
+                    "does": word, "points": point, "low": low, "high": high, "per": one.per,
+                    "num_labels": int(found.num[t]),
+                    "num_inside": None if one.category is None else int(found.inside[t]),
+                    "p_value": float(found.p_value[t]),
+                })  # fmt: skip
+    return rows
+
+
+class Slopes(NamedTuple):
+    """Of each labeler: the slope and its interval, p-value, labels, those with x > 0, whether it exists."""
+
+    slope: Float[np.ndarray, " labelers"]
+    low: Float[np.ndarray, " labelers"]
+    high: Float[np.ndarray, " labelers"]
+    p_value: Float[np.ndarray, " labelers"]
+    num: Int[np.ndarray, " labelers"]
+    inside: Int[np.ndarray, " labelers"]
+    usable: np.ndarray
+
+    __repr__ = one_line
+
+
+def slopes(
+    x: Float[np.ndarray, " labels"], y: Float[np.ndarray, " labels"], true: Int[np.ndarray, " labels"],
+    labeler: Int[np.ndarray, " labels"], sizes: tuple[int, int], level: float = 0.95,
+) -> Slopes:  # fmt: skip
+    """Slope of y (0 or 1) on x of each labeler, given the true class; `sizes` are (labelers, classes)."""
+    known = np.isfinite(x)
+    x, y, true, labeler = x[known], y[known], true[known], labeler[known]
+    stratum = labeler * sizes[1] + true
+
+    def total(values: Any) -> np.ndarray:
+        return np.bincount(stratum, values, sizes[0] * sizes[1]).reshape(sizes)
+
+    n = total(None)
+    whole = np.maximum(n, 1)
+
+    def centered(values: np.ndarray) -> np.ndarray:
+        return values - (total(values) / whole).ravel()[stratum]
+
+    a, b = centered(x), centered(y)
+    a2, b2 = total(a**2), total(b**2)
+    spread = a2.sum(axis=1)
+    usable = (spread > 1e-12) & (b2.sum(axis=1) > 0)
+    divide = np.where(spread > 1e-12, spread, 1.0)
+    slope = total(a * b).sum(axis=1) / divide
+    left = 1 - a**2 / divide[labeler] - 1 / whole.ravel()[stratum]
+    off = (b - slope[labeler] * a) / np.where(left > 1e-9, left, np.inf)
+    robust = total(a**2 * off**2).sum(axis=1)
+    even = (total(y) + 0.5) / (n + 1)
+    se = np.sqrt(np.maximum(robust, (a2 * even * (1 - even)).sum(axis=1))) / divide
+    freedom = np.minimum(spread**2 / np.maximum(total(a**4).sum(axis=1), 1e-300), n.sum(axis=1) - 2)
+    half = stdtrit(np.maximum(freedom, 1.0), 0.5 + level / 2) * se
+    values, place, number = np.unique(x, return_inverse=True, return_counts=True)
+    rank = centered((np.cumsum(number) - (number - 1) / 2)[place])
+    variance = (total(rank**2) * b2 / np.maximum(n - 1, 1)).sum(axis=1)
+    third = (n * total(rank**3) * total(b**3) / np.maximum((n - 1) * (n - 2), 1)).sum(axis=1)
+    moved = total(rank * b).sum(axis=1)
+    if values.size == 2:  # whole counts: half a step for continuity
+        moved = np.sign(moved) * np.maximum(np.abs(moved) - x.size / 4, 0.0)
+    p_value = np.where(usable, pearson_tails(moved, variance, third), 1.0)
+    low, high = np.maximum(slope - half, -1.0), np.minimum(slope + half, 1.0)
+    inside = np.bincount(labeler[x > 0], minlength=sizes[0])
+    return Slopes(slope, low, high, p_value, n.sum(axis=1).astype(np.int64), inside, usable)
+
+
+def pearson_tails(
+    value: Float[np.ndarray, " n"], variance: Float[np.ndarray, " n"], third: Float[np.ndarray, " n"]
+) -> Float[np.ndarray, " n"]:
+    """Twice the smaller tail beyond a value of a Pearson type III law of mean 0 with these moments.
+
+    >>> print(pearson_tails(np.array([1.96]), np.ones(1), np.zeros(1)).round(3))
+    [0.05]
+    """
+    sd = np.sqrt(np.where(variance > 0, variance, 1.0))
+    skew = third / sd**3
+    z = value / sd * np.where(skew < 0, -1.0, 1.0)
+    shape = 4 / np.maximum(skew**2, 1e-8)
+    upper = gammaincc(shape, np.maximum(shape + z * np.sqrt(shape), 0.0))
+    upper = np.where(np.abs(skew) < 1e-3, ndtr(-z), upper)
+    return np.minimum(2 * np.minimum(upper, 1 - upper), 1.0)
+
+
+def _discovered(rows: list[dict[str, Any]], fdr: float) -> tuple[dict[str, Any], ...]:
+    """The rows by p-value, with Benjamini and Hochberg's q-values and whether these are at most `fdr`."""
+    rows = sorted(rows, key=lambda row: row["p_value"])
+    p = np.array([row["p_value"] for row in rows])
+    q = np.minimum.accumulate((p * p.size / np.arange(1, p.size + 1))[::-1])[::-1]
+    return tuple(
+        row | {"q_value": float(min(one, 1.0)), "clear": bool(one <= fdr)}
+        for row, one in zip(rows, q, strict=True)
+    )
+
+
+def _warnings(labels: Labels, labeler: np.ndarray, rows: list[dict[str, Any]]) -> tuple[str, ...]:
+    """Who has too little gold, and what a finding does not say."""
+    number = np.bincount(labeler, minlength=labels.num_labelers)
+    few = [plain(labels.worker_names[t]) for t in np.flatnonzero(number < _FEWEST)]
+    found = [f"fewer than {_FEWEST} labels with gold, so not looked at: {some(few)}"] if few else []
+    return (*found, NOT_CAUSE) if rows else tuple(found)
+
+
+def _said(row: Mapping[str, Any]) -> str:
+    """A finding in words."""
+    more, sign = ("more", 1) if row["points"] > 0 else ("less", -1)
+    low, high = sorted((sign * row["low"], sign * row["high"]))
+    size, low, high = (f"{v:.0f}" if abs(v) >= 10 else f"{v:.2g}" for v in (abs(row["points"]), low, high))
+    where = f"per {row['per']} of {plain(row['column'])!r}"
+    if row["category"] is not None:
+        where = f"where {plain(row['column'])!r} is {plain(row['category'])!r} (n = {row['num_inside']})"
+    return f"{plain(row['worker'])} {row['does']} {size} points {more} [{low}, {high}] {where}"
+
+
+def _with(row: Mapping[str, Any]) -> str:
+    """The column of a row, and its category or step."""
+    column, category = plain(row["column"]), row["category"]
+    return f"{column}, per {row['per']}" if category is None else f"{column} = {plain(category)}"

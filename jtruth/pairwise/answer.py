@@ -1,0 +1,280 @@
+"""Which system is preferred, and how far can the judges be trusted? `preferences` and its answer.
+
+Every number is about new comparisons. Answers as given: questions are drawn anew, and of a judge who saw both
+orders each order counts half (`judges`). What is true of two systems: verified preferences correct the
+answers, or estimates from the answers are widened by the errors that such estimates had on public data
+(`jtruth.evaluation.gold.shares`); a judge who saw both orders has error rates of his own in each. Of several
+systems: strengths (`strengths`).
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from jtruth._random import Stated, as_key, host_rng, stated, stream
+from jtruth._validation import choose
+from jtruth._validation.words import number_of, plain
+from jtruth.answers import Answer, Column, Document, Table, facts, how, warning_notes
+from jtruth.answers.blocks import law_column
+from jtruth.evaluation.assumptions import model_error, ranges
+from jtruth.evaluation.assumptions.registry import INDEPENDENT
+from jtruth.evaluation.gold.shares import POST_STRATIFIED, prevalence
+from jtruth.evaluation.gold.tables import too_few_labels
+from jtruth.evaluation.inputs import read_labels_alone
+from jtruth.evaluation.parts import INDEPENDENT_ERRORS
+from jtruth.labels import Labels
+from jtruth.pairwise import judges as of_judges
+from jtruth.pairwise.judges import law_of, new_win_rates
+from jtruth.pairwise.reading import Comparisons, read_preferences
+from jtruth.pairwise.strengths import Strengths, strengths_of
+from jtruth.stats.draws import DrawsEstimate
+from jtruth.stats.estimates import check_level
+
+_MOST_PAIRS, _MOST_JUDGES, _MOST_RANKS = 500, 200, 12
+TRUTH = "truth"
+AS_GIVEN = "answers as given: whether the judges are right was not corrected"
+NOT_CORRECTED = (
+    "strengths are of the answers as given: error rates need gold, or three answers to a comparison"
+)
+
+
+@dataclass(frozen=True, repr=False)
+class Preferences(Answer):
+    """Win rates, judges and strengths; the rows are dictionaries ready for JSON."""
+
+    level: float
+    systems: tuple[str, ...]
+    rule: str  # what the headline is about: "post-stratification", "joint posterior", "predictive", "answers"
+    assumption: str
+    win_rates: tuple[dict[str, Any], ...]  # of two systems by source, else by pair
+    strengths: tuple[dict[str, Any], ...]  # the strongest first; of two systems none
+    order_probability: float | None  # P(the systems are in the order of `strengths`)
+    judges: tuple[dict[str, Any], ...]
+    matrices: tuple[dict[str, Any], ...]
+    matrices_by: str
+    warnings: tuple[str, ...]
+    key: Stated
+    comparisons: Comparisons
+
+    def blocks(self) -> Document:
+        """The question, the answer and what stands behind it, for all faces."""
+        found, kind = self.comparisons, f"{100 * self.level:g} % intervals"
+        names, several = list(map(plain, self.systems)), len(self.systems) > 2
+        answers, ranks = Column("num_answers", "answers"), range(1, len(names) + 1)
+        of, better = ("each pair", "first") if several else (f"{names[0]} against {names[1]}", names[0])
+        places = any(row["first_shown"] or row["same_exchanged"] for row in self.judges)
+        about = (
+            f"{number_of(len(found.names), 'comparison')} of {len(names)} systems, "
+            f"{number_of(len(found.item), 'answer')} by {number_of(len(found.judges), 'judge')}, "
+            f"{int((found.gold >= 0).sum())} verified; about new comparisons; key {self.key}"
+        )
+        blocks = (
+            Table("strengths", f"Strength of each system (logits), with {kind}", "system", (
+                law_column("strength", "strength", ".2f"), law_column("win_rate", "wins against the others"),
+                Column("probability_best", "P(best)"), Column("expected_rank", "mean rank", form=".1f"),
+            ), self.strengths, unit=None),
+            Table("win_rates", f"Win rate of {of}, ties half, with {kind}", "by",
+                  (Column("mean", "win rate [interval]", ("low", "high")),
+                   Column("probability_better", f"P({better} better)"), answers), self.win_rates),
+            Table("judges", f"Does it matter which answer is shown first? With {kind}", "judge", (
+                law_column("first_shown", "win rate if shown first"),
+                law_column("same_exchanged", "same verdict exchanged"), answers)[0 if places else 2:],
+                self.judges),
+            Table("", "Probability of each rank", "system",
+                  tuple(Column(("ranks", str(k)), f"P(rank {k})") for k in ranks[:_MOST_RANKS]),
+                  self.strengths),
+            Table("matrices", f"What judges say, by what is true ({self.matrices_by})", "row", tuple(
+                law_column(f"says_{k}", f"says {plain(name)}")
+                for k, name in enumerate(of_judges.outcomes(found), 1)), self.matrices),
+            warning_notes(self.warnings), how(("rule", self.rule), ("assumes", self.assumption)),
+            facts(target="population", level=self.level, key=self.key, systems=self.systems, rule=self.rule,
+                  assumption=self.assumption, order_probability=self.order_probability,
+                  num_comparisons=len(found.names), num_answers=len(found.item)),
+        )  # fmt: skip
+        return Document("Which system is preferred?", about, self._sentence(), blocks)
+
+    def _sentence(self) -> str:
+        """Who wins, with its probability."""
+        if self.strengths:
+            names = [plain(row["system"]) for row in self.strengths]
+            best, order = self.strengths[0]["probability_best"], " > ".join(names[:6])
+            more = f"; the order {order} has probability {self.order_probability:.2f}" * (len(names) <= 6)
+            return f"{names[0]} is preferred to all others with probability {best:.2f}{more}."
+        truth = next((row for row in self.win_rates if row["by"] == TRUTH), None)
+        given = next(row for row in self.win_rates if row is not truth)
+        row = given if truth is None or self.rule == "predictive" else truth
+        (a, mean, low, high, better), b = _winner(self.systems, row)
+        lead = f"By {plain(row['by'])}, " if row is given else ""
+        interval = f"{100 * self.level:g} % interval {100 * low:.0f} to {100 * high:.0f} %"
+        text = f"{lead}{a} wins {100 * mean:.0f} % of new comparisons with {b}, ties half ({interval}); "
+        text += f"P({a} better) = {better:.2f}."
+        if truth is None or row is truth:
+            return text
+        ends = [truth[end] if a == plain(self.systems[0]) else 1 - truth[end] for end in ("low", "high")]
+        low, high = sorted(ends)
+        return f"{text} If judges share mistakes, the truth may be {100 * low:.0f} to {100 * high:.0f} %."
+
+
+def _winner(systems: tuple[str, ...], row: Mapping[str, Any]) -> tuple[tuple[Any, ...], str]:
+    """The better of two systems with its win rate, ends and probability; and the other."""
+    (a, b), values = map(plain, systems), [row[k] for k in ("mean", "low", "high", "probability_better")]
+    if row["mean"] >= 0.5:
+        return (a, *values), b
+    mean, low, high, better = (1 - value for value in values)
+    return (b, mean, high, low, better), a
+
+
+def preferences(
+    data: Any,
+    *,
+    key: Any = None,
+    gold: Any = None,
+    assume: str | None = None,
+    labelers_are: str | None = None,
+    correct: bool | None = None,
+    level: float = 0.95,
+    **reading: Any,
+) -> Preferences:
+    """Win rates for new comparisons, position bias and errors of judges, strengths of several systems.
+
+    Args:
+        data: a file or data frame of comparisons, or `Comparisons`.
+        key: a whole number or a JAX key; 0 if None.
+        gold: verified preferences, "column:NAME", "worker:NAME" or a table; see `read_preferences`.
+        assume: "independent" if you can vouch that judges err independently; else estimates are widened.
+        labelers_are: "people", "experts", "llm_judges" or None, as for `evaluate`.
+        correct: whether strengths are of what is true, by the judges' error rates, or of the answers as
+            given; None: of what is true where there are verified preferences.
+        level: probability of the printed intervals.
+        reading: systems, order, plan and sep of `read_preferences`.
+
+    Raises:
+        ValueError: input that cannot be used.
+
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"question": range(40), "model_a": "x", "model_b": "y",
+    ...                       "winner": ["model_a"] * 24 + ["tie"] * 4 + ["model_b"] * 12})
+    >>> found = preferences(table, key=0)
+    >>> print(f"{found.win_rates[0]['mean']:.2f}", found.rule)
+    0.65 answers
+    """
+    choose("assume", assume or "independent", ("independent",))
+    level, kind = check_level(level), model_error.check_kind(labelers_are, assume is None)
+    found = data if isinstance(data, Comparisons) else read_preferences(data, gold=gold, **reading)
+    rng, two = host_rng(as_key(key), "preferences"), len(found.systems) == 2
+    labels, known = of_judges.as_labels(found)
+    has_gold = bool((known >= 0).any())
+    correct = has_gold if correct is None else correct
+    rule, law, fit, notes = "answers", None, None, []
+    if two or (correct and not has_gold):
+        asked = {"key": stream(as_key(key), "preferences"), "assume": assume, "labelers_are": labelers_are}
+        rule, law, fit, notes = _what_is_true(found, labels, known if has_gold else None, asked, rng)
+    few = labels.num_labelers <= _MOST_JUDGES
+    matrices = of_judges.error_matrices(labels, known, fit, rng) if few else None
+    strengths = None
+    if not two:
+        corrected = None if matrices is None or not correct else (labels, known, matrices)
+        rule = "answers" if corrected is None else "corrected"
+        notes += [NOT_CORRECTED] * (correct and corrected is None)
+        strengths = strengths_of(found, rng, corrected)
+    rows, order = _strength_rows(found, strengths, level)
+    most = np.sort(np.argsort(-np.bincount(found.judge), kind="stable")[:_MOST_JUDGES]).tolist()
+    judges = tuple(of_judges.judge_row(found, j, rng, level) for j in most)
+    wins = tuple(_win_rows(found, law, most, rng, level))
+    for many, most_rows, what in (
+        (len(found.judges), len(judges), "judges"),
+        (_pairs(found), len(wins), "pairs"),
+    ):
+        notes += [f"{most_rows} of {many} {what} have a row of their own."] * (most_rows < many)
+    return Preferences(
+        level, found.systems, rule, _ASSUMED.get(rule) or model_error.rests_on(kind), wins, rows, order,
+        judges, of_judges.matrix_rows(labels, matrices, level),
+        "verified preferences" if has_gold else "if judges err independently",
+        (*of_judges.remarks(found, judges), *notes, *found.notes), stated(key), found,
+    )  # fmt: skip
+
+
+def _pairs(found: Comparisons) -> int:
+    """How many pairs of systems met, of more than two."""
+    return len(np.unique(found.pair, axis=0)) * (len(found.systems) > 2)
+
+
+_ASSUMED = {"answers": AS_GIVEN, "post-stratification": POST_STRATIFIED,
+            "joint posterior": INDEPENDENT_ERRORS, "corrected": INDEPENDENT_ERRORS}  # fmt: skip
+
+
+def _what_is_true(
+    found: Comparisons, labels: Labels, gold: np.ndarray | None, asked: dict[str, Any], rng: Any
+) -> tuple[str, DrawsEstimate | None, Any, list[str]]:
+    """(rule, win rate of new comparisons, posterior of the judges' error rates, doubts)."""
+    if gold is None and too_few_labels(labels):
+        return "answers", None, None, []
+    if gold is not None or asked["assume"]:
+        answer = prevalence(labels, gold=gold, **asked)
+        if not answer.shares:
+            return "answers", None, None, list(answer.warnings)
+        by_gold = answer.rule == "post-stratification"
+        counts = answer.source.counts.sum(axis=2) if by_gold else answer.source.class_counts
+        law = DrawsEstimate(new_win_rates(counts, found, rng))
+        return answer.rule, law, None if by_gold else answer.source, list(answer.warnings)
+    data = read_labels_alone(labels, key=asked["key"], labelers_are=asked["labelers_are"])
+    fit = ranges.labels_fit(data)
+    members, doubts = ranges.readings(data, asked["key"], known={INDEPENDENT: fit}, keep_all=True)
+    drawn = {m.name: new_win_rates(m.posterior.counts.sum(axis=2), found, rng) for m in members}
+    if not fit.usable or not drawn:
+        return "answers", None, None, doubts
+    return "predictive", model_error.law_of(drawn, model_error.SHARE, data.labelers_are, np.inf), fit, doubts
+
+
+def _win_rows(
+    found: Comparisons, law: DrawsEstimate | None, judges: list[int], rng: np.random.Generator, level: float
+) -> Iterator[dict[str, Any]]:
+    """Win rate of the first system: what is true, all answers, each judge; of several systems each pair."""
+    code, every = found.pair[found.item], np.arange(len(found.item))
+    if len(found.systems) > 2:
+        for a, b in np.unique(code, axis=0)[:_MOST_PAIRS]:
+            rows = every[(code == (a, b)).all(axis=1)]
+            yield _win_row(f"{found.systems[a]} against {found.systems[b]}", found, rows, rng, level)
+        return
+    if law is not None:
+        yield {"by": TRUTH, **_better(law, level), "num_answers": len(every)}
+    if len(found.judges) > 1:
+        yield _win_row("all answers", found, every, rng, level)
+    for j in judges:
+        yield _win_row(f"judge {found.judges[j]}", found, every[found.judge == j], rng, level)
+
+
+def _win_row(
+    by: str, found: Comparisons, rows: np.ndarray, rng: np.random.Generator, level: float
+) -> dict[str, Any]:
+    law = DrawsEstimate(of_judges.by_order(found, rows, rng)[0])
+    return {"by": by, **_better(law, level), "num_answers": len(rows)}
+
+
+def _better(law: DrawsEstimate, level: float) -> dict[str, Any]:
+    """Mean and interval of a win rate, and P(more than a half)."""
+    above = float((law.draws > 0.5).mean() + (law.draws == 0.5).mean() / 2)
+    return law_of(law.draws, level, law.mean) | {"probability_better": above}
+
+
+def _strength_rows(
+    found: Comparisons, strengths: Strengths | None, level: float
+) -> tuple[tuple[dict[str, Any], ...], float | None]:
+    """A row for each system, the strongest first, and the probability of this order."""
+    if strengths is None:
+        return (), None
+    order = np.argsort(-strengths.strength.mean(axis=0), kind="stable")
+    ranks, rows = strengths.rank_probabilities, []
+    for k in order:
+        laws = {"strength": strengths.strength[:, k], "win_rate": strengths.win_rate[:, k]}
+        rows.append({
+            "system": found.systems[k],
+            **{name: law_of(draws, level) for name, draws in laws.items()},
+            "probability_best": float(ranks[k, 0]),
+            "expected_rank": float(ranks[k] @ np.arange(1, len(order) + 1)),
+            "ranks": {str(r): float(p) for r, p in enumerate(ranks[k], 1)},
+        })  # fmt: skip
+    same = (np.argsort(-strengths.strength, axis=1) == order).all(axis=1)
+    return tuple(rows), float(same.mean())

@@ -1,0 +1,176 @@
+"""Judges' win rates, position bias, agreement with themselves and error matrices, for new comparisons.
+
+Questions are drawn anew: with one answer a question that is the posterior Dirichlet(counts + 1/2), and where
+answers to one question hang together the Bayesian bootstrap of questions (Rubin 1981). Intervals have equal
+tails (`benchmarks/preferences.py`).
+"""
+
+from typing import Any
+
+import numpy as np
+from jaxtyping import Float, Int
+
+from jtruth._validation.words import plain, quoted
+from jtruth.labels import Labels
+from jtruth.pairwise.reading import Comparisons
+
+DRAWS = 4000
+_PSEUDO = 0.5  # of an answer of each kind
+_SCORE = np.array([1.0, 0.0, 0.5])  # of first better, second better, tie
+ONE_ORDER = "position bias{} is unknown: show comparisons in both orders (only one here)"
+NO_ORDER = "position bias is unknown: no column says who was shown first (order=...)"
+BIASED = "judge {} favors the answer shown {}: it wins {:.0f} % [{:.0f}, {:.0f}], ties half"
+UNVERIFIED = "{} may be wrong: have people decide 30 random comparisons (gold=...)"
+
+
+def outcomes(found: Comparisons) -> tuple[str, str, str]:
+    """Names of the three answers."""
+    first, second = found.systems if len(found.systems) == 2 else ("first", "second")
+    return first, second, "tie"
+
+
+def as_labels(found: Comparisons) -> tuple[Labels, Int[np.ndarray, " samples"]]:
+    """The answers as labels of comparisons, a judge who saw both orders as one labeler in each; and gold."""
+    first, second, _ = classes = outcomes(found)
+    names, worker = [], 2 * found.judge
+    for j, name in enumerate(found.judges):
+        mine = found.judge == j
+        both = {0, 1} <= set(found.exchanged[mine].tolist())
+        worker[mine & (found.exchanged == 1)] += both
+        shown = f"{name} ({first} shown first)", f"{name} ({second} shown first)"
+        names += shown if both else (name, "")
+    by = [names[w] for w in worker]
+    items = np.arange(len(found.names))
+    labels = Labels.from_long(found.item, by, found.answer, tasks=items.tolist(), classes=classes,
+                              repeats="majority")  # fmt: skip
+    return labels.with_names(tasks=found.names), found.gold
+
+
+def new_win_rates(
+    counts: Float[np.ndarray, "draws 3"] | Int[np.ndarray, "draws 3"],
+    found: Comparisons,
+    rng: np.random.Generator,
+) -> Float[np.ndarray, " draws"]:
+    """Win rate of the first system in new comparisons, Dirichlet given the counts of each outcome.
+
+    Where questions have several comparisons (turns) counts are divided by the design effect of the answers.
+    """
+    number = np.bincount(found.item)
+    score = np.bincount(found.item, _SCORE[found.answer])[number > 0] / number[number > 0]
+    apart = score - score.mean()
+    square = np.bincount(found.question[number > 0], apart) ** 2
+    effect = max(square.sum() / max((apart**2).sum(), 1e-12), 1.0)
+    drawn = rng.gamma(counts / effect + _PSEUDO)
+    return drawn @ _SCORE / drawn.sum(axis=1)
+
+
+def law_of(draws: Float[np.ndarray, " draws"], level: float, mean: float | None = None) -> dict[str, Any]:
+    """Mean and interval with equal tails, ready for JSON."""
+    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
+    return {"mean": float(draws.mean()) if mean is None else mean, "low": float(low), "high": float(high)}
+
+
+def _shares(
+    rng: np.random.Generator,
+    question: Int[np.ndarray, " rows"],
+    column: Int[np.ndarray, " rows"],
+    blocks: tuple[int, int],
+    weight: Float[np.ndarray, " rows"],
+) -> Float[np.ndarray, "draws blocks columns"]:
+    """Shares of the columns of each block where questions are drawn anew; `column` counts through the blocks.
+
+    Each column of a block has half of a pseudo-question.
+    """
+    number, place = np.unique(question, return_inverse=True)
+    table = np.zeros((len(number), blocks[0] * blocks[1]))
+    np.add.at(table, (place, column), weight)
+    rows, times = np.unique(table, axis=0, return_counts=True)
+    totals = (rng.gamma(times, size=(DRAWS, len(times))) @ rows).reshape(DRAWS, *blocks)
+    a_question = table.reshape(-1, *blocks).sum(axis=2)
+    size = a_question.sum(axis=0) / np.maximum((a_question > 0).sum(axis=0), 1)
+    totals += size[:, None] * rng.gamma(_PSEUDO, size=totals.shape)
+    return totals / totals.sum(axis=2, keepdims=True)
+
+
+def by_order(
+    found: Comparisons, rows: Int[np.ndarray, " rows"], rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """Draws of the win rate of the first of a pair, with orders half and half; and of the answer shown first.
+
+    The second is None where no pair was shown in both orders.
+    """
+    item, order, answer = found.item[rows], found.exchanged[rows], found.answer[rows]
+    pair = found.pair[item, 0] * len(found.systems) + found.pair[item, 1]
+    question = found.question[item]
+    number = np.stack([np.bincount(pair, order == o, minlength=1) for o in (0, 1)])
+    both = (np.minimum(*number) > 0)[pair] & (order >= 0)
+    if not both.any():
+        return _shares(rng, question, answer, (1, 3), np.ones(len(rows)))[:, 0] @ _SCORE, None
+    pair, order, answer, question = (values[both] for values in (pair, order, answer, question))
+    weight = number.sum(axis=0)[pair] / (2 * number[order, pair])  # each pair as often in either order
+    first, second = np.moveaxis(_shares(rng, question, 3 * order + answer, (2, 3), weight) @ _SCORE, 1, 0)
+    return (first + second) / 2, (first + 1 - second) / 2
+
+
+def judge_row(found: Comparisons, j: int, rng: np.random.Generator, level: float) -> dict[str, Any]:
+    """Position bias of a judge, and agreement with himself where answers were exchanged."""
+    rows = np.flatnonzero(found.judge == j)
+    shown = by_order(found, rows, rng)[1]
+    given = np.full((2, len(found.names)), -1)
+    for o in (0, 1):
+        mine = rows[found.exchanged[rows] == o]
+        given[o, found.item[mine]] = found.answer[mine]
+    both = np.flatnonzero((given >= 0).all(axis=0))
+    same, ones = (given[0] == given[1])[both].astype(int), np.ones(len(both))
+    again = _shares(rng, found.question[both], same, (1, 2), ones)[:, 0, 1] if both.size else None
+    laws = {"first_shown": shown, "same_exchanged": again}
+    return {
+        "judge": found.judges[j], "num_answers": len(rows), "num_both_orders": len(both),
+        **{name: None if d is None else law_of(d, level) for name, d in laws.items()},
+    }  # fmt: skip
+
+
+def remarks(found: Comparisons, rows: tuple[dict[str, Any], ...]) -> list[str]:
+    """What is to be said of judges: a bias that is clear, or that it cannot be measured; nothing verified."""
+    notes, unknown = [], [row["judge"] for row in rows if row["first_shown"] is None]
+    for row in rows:
+        law = row["first_shown"]
+        if law is not None and not law["low"] <= 0.5 <= law["high"]:
+            place = "first" if law["low"] > 0.5 else "second"
+            values = [100 * (law[k] if place == "first" else 1 - law[k]) for k in ("mean", "low", "high")]
+            notes.append(BIASED.format(plain(row["judge"]), place, values[0], *sorted(values[1:])))
+    if unknown and (found.exchanged < 0).all():
+        notes.append(NO_ORDER)
+    elif unknown:
+        notes.append(ONE_ORDER.format("" if len(unknown) == len(rows) else f" of {quoted(unknown, 3)}"))
+    if not (found.gold >= 0).any():
+        notes.append(UNVERIFIED.format("the only judge" if len(rows) == 1 else "judges"))
+    return notes
+
+
+def error_matrices(
+    labels: Labels, gold: Int[np.ndarray, " samples"], fit: Any, rng: np.random.Generator
+) -> np.ndarray | None:
+    """Draws (draws, labelers, 3, 3) of p(answer | truth): Dirichlet by gold, or those of a fit."""
+    sample, who, answer = labels.entries()
+    known = gold[sample] >= 0
+    if not known.any():
+        return None if fit is None else np.asarray(fit.matrices, np.float64)
+    counts = np.zeros((labels.num_labelers, 3, 3))
+    np.add.at(counts, (who[known], gold[sample[known]], answer[known]), 1.0)
+    drawn = rng.gamma(counts + _PSEUDO, size=(1000, *counts.shape))
+    return drawn / drawn.sum(axis=3, keepdims=True)
+
+
+def matrix_rows(labels: Labels, matrices: np.ndarray | None, level: float) -> tuple[dict[str, Any], ...]:
+    """A row for each labeler and truth."""
+    rows = []
+    if matrices is None:
+        return ()
+    for t, who in enumerate(labels.worker_names):
+        for c, truth in enumerate(labels.class_names):
+            row = {"row": f"{who}: {truth}", "judge": who, "truth": truth}
+            draws = np.ascontiguousarray(matrices[:, t, c].T)
+            says = {f"says_{k}": law_of(d, level) for k, d in enumerate(draws, 1)}
+            rows.append(row | says)
+    return tuple(rows)

@@ -1,0 +1,30 @@
+"""`jtruth preferences`: the first screen, the step it suggests, options in the words of the shell."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+
+
+def test_the_first_screen_and_its_next_step(answer, tmp_path):
+    rng = np.random.default_rng(0)
+    rows = [(q, *pair, j) for q in range(20) for pair in itertools.permutations("abc", 2) for j in "mn"]
+    frame = pd.DataFrame(rows, columns=["question", "model_a", "model_b", "judge"])
+    better = rng.random(len(frame)) < np.where(frame.model_a < frame.model_b, 0.8, 0.3)
+    frame["winner"] = np.where(better, "model_a", "model_b")
+    frame.to_csv(tmp_path / "c.csv", index=False)
+    found, out = answer("preferences", tmp_path / "c.csv", full=False)
+    assert found["target"] == "population" and len(found["strengths"]) == len(found["win_rates"]) == 3
+    assert "a is preferred to all others with probability" in out and len(out.splitlines()) <= 20
+    columns = out.split("# columns ")[1].split("\n")[0].split(", ")
+    frame[frame.judge == "m"][columns][:60].to_csv(tmp_path / "GOLD.csv", index=False)
+    found, out = answer("preferences", tmp_path / "c.csv", "--gold", tmp_path / "GOLD.csv")
+    assert found["rule"] == "corrected" and "next" not in found and len(found["matrices"]) == 12
+
+
+def test_words_of_the_shell_reach_the_reader(run, refusal, tmp_path):
+    (tmp_path / "c.csv").write_text("task,worker,label\n" + "".join(f"{k},j,{k % 2}\n" for k in range(30)))
+    assert "--map 1=A,2=B,3=tie" in refusal("preferences", tmp_path / "c.csv")
+    code, out, err = run("preferences", tmp_path / "c.csv", "--map", "0=old,1=new", "--seed", "1")
+    assert code == 0 and "(--order ...)" in out and "P(old better)" in out and "seed 1" in out, err
+    assert "no column 'who'" in refusal("preferences", tmp_path / "c.csv", "--worker", "who")

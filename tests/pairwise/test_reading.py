@@ -1,0 +1,176 @@
+"""One set of comparisons in every usual layout; what cannot be used is refused, or left out and said."""
+
+import itertools
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from jtruth.io.plan import FilePlan
+from jtruth.pairwise import read_preferences
+
+WON = ("x", "y", "tie", "y")  # questions 1 to 4; on the even ones y stands in the first column
+
+
+def rows(words):
+    """Question, first column, second column and the words for who won, a line each."""
+    for q, won in enumerate(WON, 1):
+        a, b = ("y", "x") if q % 2 == 0 else ("x", "y")
+        yield q, a, b, {a: words[0], b: words[1], "tie": words[2]}[won]
+
+
+def table(header, words, sep=","):
+    lines = (sep.join(map(str, row)) for row in rows(words))
+    return "\n".join([header, *lines]) + "\n"
+
+
+def two_games():
+    """MT-bench: a game in each order, both in the words of the columns."""
+    return json.dumps([
+        {"question_id": q, "model_1": a, "model_2": b, "g1_winner": w, "g2_winner": w, "judge": ["j", "v2"]}
+        for q, a, b, w in rows(("model_1", "model_2", "tie"))
+    ])  # fmt: skip
+
+
+def alpaca():
+    return json.dumps([
+        {"instruction": f"do {q}", "output_1": "a text", "output_2": "b", "generator_1": a, "generator_2": b,
+         "annotator": "j", "preference": w} for q, a, b, w in rows((1.0, 2.0, 1.5))
+    ])  # fmt: skip
+
+
+SYSTEMS = "question,model_a,model_b,winner"
+LAYOUTS = {
+    "arena": table(SYSTEMS, ("model_a", "model_b", "tie (bothbad)")),
+    "letters": table(SYSTEMS, ("[[A]]", "[[B]]", "[[C]]")),
+    "names": table(SYSTEMS, (None,) * 3).replace("None", "{}").format("x", "y", "Tie", "Y"),
+    "signs; German": table("question;model_a;model_b;winner", ("A>>B", "B>A", "A=B"), ";"),
+    "tabs": table("prompt\tsystem 1\tsystem 2\tpreference", ("1", "2", "1.5"), "\t"),
+    "any names": table("item,left,right,vote", ("left", "right", "draw")),
+    "alpaca": alpaca(),
+    "two games": two_games(),
+    "flags": table(
+        "id,model_a,model_b,winner_model_a,winner_model_b,winner_tie", ("1,0,0", "0,1,0", "0,0,1")
+    ),
+    "places": table("question,model_a,model_b,winner", ("left", "second", "no preference")),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_every_layout_is_the_same_comparisons(layout, tmp_path):
+    path = tmp_path / "file"
+    path.write_text(LAYOUTS[layout])
+    found = read_preferences(path)
+    games = 1 + (layout == "two games")
+    assert found.systems == ("x", "y") and len(found.names) == 4 and len(found.item) == 4 * games
+    assert found.answer.tolist() == [0, 1, 2, 1] * games
+    orders = [0, 1, 0, 1]  # y was shown first on the even questions
+    assert found.exchanged.tolist() == orders + [1 - o for o in orders] * (games - 1)
+    assert found.judges == ("j v2" if games > 1 else "j" if layout == "alpaca" else "judge",)
+
+
+TWO = {  # two systems that no column names; what was said; their names
+    "words": ("question,winner\n1,x\n2,y\n3,tie\n4,y\n", {}, ("x", "y")),
+    "labels": ("task,worker,label\n1,j,text 1 better\n2,j,text 2 better\n3,j,tie\n4,j,text 2 better\n", {},
+               ("text 1", "text 2")),
+    "signs": ("task,judge,vote\n1,j,1\n2,j,-1\n3,j,0\n4,j,-1\n", {}, ("A", "B")),
+    "halves": ("task,judge,vote\n1,j,1\n2,j,0\n3,j,.5\n4,j,0\n", {}, ("A", "B")),
+    "codes named": ("task,worker,label\n1,j,0\n2,j,1\n3,j,2\n4,j,1\n",
+                    {"classes": ("output 1 better", "output 2 better", "tie")}, ("output 1", "output 2")),
+    "map": ("task,worker,label\n1,j,0\n2,j,1\n3,j,2\n4,j,1\n", {"map": {"0": "A", "1": "B", "2": "tie"}},
+            ("A", "B")),
+    "wide": ("question,gpt,claude\n1,A,A\n2,B,B\n3,tie,tie\n4,B,B\n", {}, ("A", "B")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TWO)
+def test_two_systems_without_columns(name, tmp_path):
+    text, said, systems = TWO[name]
+    (tmp_path / "f.csv").write_text(text)
+    found = read_preferences(tmp_path / "f.csv", plan=FilePlan(**said))
+    assert found.systems == systems
+    votes = np.bincount(found.item * 3 + found.answer, minlength=12).reshape(4, 3)
+    assert votes.argmax(axis=1).tolist() == [0, 1, 2, 1] and (found.exchanged == -1).all()
+
+
+def test_who_was_shown_first_by_a_column_of_words_or_names():
+    base = {"question": [1, 1, 2, 2], "judge": "j", "winner": ["A", "B", "left", "left"]}
+    for order in (["AB", "BA", "AB", "BA"], [False, True, False, True], [1, 2, 1, 2]):
+        found = read_preferences(pd.DataFrame(base | {"order": order}))
+        assert found.exchanged.tolist() == [0, 1, 0, 1] and found.answer.tolist() == [0, 1, 0, 1]
+    named = pd.DataFrame(base | {"model_a": "x", "model_b": "y", "shown_first": ["x", "y", "x", "y"]})
+    found = read_preferences(named)
+    assert found.exchanged.tolist() == [0, 1, 0, 1] and found.answer.tolist() == [0, 1, 0, 1]
+
+
+def test_a_winner_may_be_called_like_a_side_and_losers_have_a_column(tmp_path):
+    frame = pd.DataFrame({"q": [1, 2], "model_a": ["B", "A"], "model_b": ["A", "B"], "winner": ["B", "B"]})
+    found = read_preferences(frame)
+    assert found.systems == ("B", "A") and found.answer.tolist() == [0, 0]
+    pairs = list(itertools.permutations("xyz", 2))[:4]
+    found = read_preferences(pd.DataFrame(pairs, columns=["winner", "loser"]))
+    assert found.systems == ("x", "y", "z") and found.answer.tolist() == [0, 0, 1, 0]
+    assert (found.exchanged == -1).all() and any("question of its own" in note for note in found.notes)
+
+
+def test_turns_of_a_question_hang_together_and_repeated_answers_are_said():
+    frame = pd.DataFrame({
+        "question_id": [1, 1, 1, 2, 2], "turn": [1, 2, 2, 1, 2], "model_a": "x", "model_b": "y", "judge": "j",
+        "winner": ["x", "y", "y", "tie", "x"],
+    })  # fmt: skip
+    found = read_preferences(frame)
+    assert len(found.names) == 4 and found.question.tolist() == [0, 0, 1, 1]
+    assert any("1 rows repeat an answer" in note for note in found.notes)
+    assert len(read_preferences(frame, plan=FilePlan(repeats="keep")).item) == 5
+
+
+GOLD = pd.DataFrame({
+    "question": [1, 2, 3, 1, 2, 3], "model_a": "x", "model_b": ["y"] * 3 + ["z"] * 3, "judge": "j",
+    "winner": list("xyxxzz"), "human": ["x", None, "tie", "z", "z", None],
+})  # fmt: skip
+
+
+def test_verified_preferences_of_a_column_a_judge_or_a_table():
+    want = [0, -1, 2, 1, 1, -1]
+    assert read_preferences(GOLD, gold="column:human").gold.tolist() == want
+    people = GOLD.assign(judge="human", winner=GOLD.human)
+    both = read_preferences(pd.concat([GOLD, people]), gold="worker:human")
+    assert both.gold.tolist() == want and both.judges == ("j",)
+    turned = people.rename(columns={"model_a": "model_b", "model_b": "model_a"}).dropna()
+    assert read_preferences(GOLD, gold=turned).gold.tolist() == want
+    with pytest.raises(ValueError, match="1 verified comparisons are not among these"):
+        read_preferences(GOLD[1:], gold=turned)
+    with pytest.raises(ValueError, match="no judge 'human'"):
+        read_preferences(GOLD, gold="worker:human")
+
+
+def frame(winner="x", **columns):
+    return pd.DataFrame(
+        {"question": [1, 2], "model_a": "x", "model_b": "y", "judge": "j", "winner": winner} | columns
+    )
+
+
+BAD = {
+    "winner 'z' is neither system": frame(["x", "z"]),
+    "different answers to the same comparison": frame(["x", "y"], question=1),
+    "'u', 'v' never met 'x', 'y'": frame(["x", "v"], model_a=["x", "u"], model_b=["y", "v"]),
+    "no row says which": frame("x", model_b="x"),
+    "numbers \\(0, 1, 2\\)": pd.DataFrame({"task": [1, 2, 3], "worker": "j", "label": [0, 1, 2]}),
+    "no column says who won": pd.DataFrame({"question": [1, 2], "model_a": "x", "model_b": "y"}),
+    "a system has no name": frame(model_a=["x", None]),
+    "no columns name the systems, and winners are 'x', 'y', 'z'": pd.DataFrame({"question": [1, 2, 3],
+                                                                               "winner": list("xyz")}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", BAD)
+def test_what_cannot_be_used_is_refused(text):
+    with pytest.raises(ValueError, match=text):
+        read_preferences(BAD[text])
+
+
+def test_what_is_left_out_is_said():
+    given = frame(["x", None, "y", "error"], question=[1, 2, 3, 4], model_b=["y", "y", "x", "y"])
+    notes = " ".join(read_preferences(given).notes)
+    assert "1 rows that compare a system with itself" in notes and "2 rows without a winner" in notes
