@@ -399,7 +399,7 @@ def _time_column(table: TextTable, plan: FilePlan, unit: str) -> str:
     return found[0]
 
 
-def _units(table: TextTable, plan: FilePlan, column: str, unit: str) -> Sequence[str]:
+def _units(table: TextTable, plan: FilePlan, column: str, unit: str) -> list[str]:
     """Of each row the hour, day, week (its Monday), month or year in which its sample has its first time."""
     (cells,) = table.pick({column: column})
     when = times_of(cells, f"column {column!r}")
@@ -412,11 +412,11 @@ def _units(table: TextTable, plan: FilePlan, column: str, unit: str) -> Sequence
     return _first(ids_of(table, plan), when, ["" if t != t else n for n, t in zip(names, when, strict=True)])
 
 
-def _first(samples: Sequence[str], when: np.ndarray, names: Sequence[str]) -> Sequence[str]:
+def _first(samples: Sequence[str], when: np.ndarray, names: Sequence[str]) -> list[str]:
     """Of each row the name of the earliest row of its sample."""
-    order = np.argsort(when, kind="stable")[::-1]  # NaN, the last, is overwritten
+    order = np.argsort(when, kind="stable")[::-1].tolist()  # NaN, the last, is overwritten
     of = dict(zip([samples[k] for k in order], [names[k] for k in order], strict=True))
-    return [of[one] for one in samples]
+    return [str(of[one]) for one in samples]
 
 
 def order_of(table: TextTable, plan: FilePlan, name: str, labels: Labels) -> np.ndarray:
