@@ -70,8 +70,8 @@ def evaluate(
         gold: (samples,) known classes, -1 where unknown. With learned error rates and assume "unknown" they
             say what the labels are worth (`jtruth.evaluation.gold.tables`); else they are clamped.
             Gold that is not a random sample of all is a `jtruth.io.Gold`, as `read_gold_sample` reads it.
-            calibration: (labels, gold) of other items, or what `jtruth.io.read` returns: labelers' error rates
-                come from there, and the classifier errs independently of them given the class.
+        calibration: (labels, gold) of other items, or what `jtruth.io.read` returns: labelers' error rates
+            come from there, and the classifier errs independently of them given the class.
         assume: what classifier and labelers share given the class: "unknown" (None means the same), as much
             as on public data sets; "independent", nothing; "shared_difficulty", hard samples;
             "partly_shared", an unknown part of them (four or more labels a sample).
