@@ -74,7 +74,10 @@ def _advice(request: Any, tasks: list[str], name: str) -> list[str]:
         return []
     lines = []
     if request.to_halve:
-        lines.append(f"about {request.to_halve} more gold answers would halve the interval of class {name!r}")
+        lines.append(
+            f"about {request.to_halve} more gold answers would halve the interval of class {name!r} in "
+            "these samples"
+        )
     lines.append(f"verify next: {quoted(tasks, 10)} (a stratified random sample; --ask-out writes it)")
     return lines
 

@@ -290,7 +290,11 @@ class Comparison(Laws, Answer):
             p = np.array([self.values[name].mean for name in pair])
             apart = len(self.sizes) * float((p * (1 - p)).sum())
         needed = 4 * apart / d**2 if d > 0 else np.inf
-        return None if needed > self.num_samples else max(int(np.ceil(needed / 10) * 10), 10)
+        return (
+            None
+            if needed > self.num_samples or self.num_gold >= self.num_samples
+            else max(int(np.ceil(needed / 10) * 10), 10)
+        )
 
     @property
     def noun(self) -> str:
@@ -365,6 +369,8 @@ class Comparison(Laws, Answer):
     @property
     def order_probability(self) -> float:
         """Probability that the whole ranking is right; ties count as right."""
+        if len(self.names) == 2:
+            return self.best[self.ranking[0]]
         order = [self.names.index(name) for name in self.ranking]
         columns = self.sign * self.columns[:, order]
         known = columns[~np.isnan(columns).any(axis=1)]

@@ -300,7 +300,7 @@ def advice(data: Inputs, y_pred: np.ndarray | None) -> tuple[str, ...]:
     if not left:
         return ()
     number = number_of(gold_that_halves(data.num_gold, data.gold.size), "more gold answer")
-    halve = f"{number} at random would about halve the intervals (of {left} left)"
+    halve = f"{number} at random would about halve the intervals of these samples ({left} are left)"
     try:
         asked = ask_next(data.own_labels(), min(_ASKED, left), y_pred=y_pred, gold=data.known, key=data.key)
     except ValueError:  # gold of unequal chances, which no further answers can complete
