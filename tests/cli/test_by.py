@@ -199,7 +199,7 @@ def test_units_of_a_column_of_times(answer, refusal, dated, monkeypatch):
     months, _ = answer("prevalence", dated / "labels.csv", "--by", "when:month", "--assume", "independent")
     assert [row["group"] for row in months["by"]["groups"]] == ["2026-01", "2026-02", "2026-03"]
     _, out = answer("prevalence", dated / "labels.csv", "--by", "when:month", full=False)
-    assert "--gold GOLD.csv # columns task, label" in " ".join(out.replace("\\\n", "").split())
+    assert "--ask 30 --ask-out to_verify.csv" in " ".join(out.replace("\\\n", "").split())
     assert "'when', 'due' hold times: write --by when:week" in refusal(
         *words[:1], dated / "labels.csv", "--by", "week"
     )
