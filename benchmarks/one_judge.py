@@ -1,11 +1,21 @@
 """One judge against verified labels alone: do the intervals for new samples hold, beside the plug-in's?
 
-Run: python benchmarks/one_judge.py [SETS, 300]   9 CPU minutes
+Run: python benchmarks/one_judge.py [SETS, 200]   6 CPU minutes
 
 A judge passes the good with probability `se` and fails the bad with `sp`; a share `p` of the samples is good.
 Of n samples all or some have a verified class, chosen at random. Covered / mean width of nominal 95 %; kappa,
 Youden's index and the share are those of the drawing. Last the normal (Wald) interval of the accuracy of the
-verified samples. Monte Carlo error .013 at .95 (300 sets).
+verified samples. Sets without a verified sample of each class are left out.
+
+Measured: Intel Xeon, 2 shared cores, Python 3.11.7, jax 0.10, numpy 2.4; 200 sets, Monte Carlo error .015.
+                          accuracy    recall      specificity kappa       Youden      share       | Wald
+20, 20, 0.7, 0.9, 0.7     0.935/0.295 0.965/0.291 0.970/0.592 0.915/0.656 0.915/0.667 0.965/0.367 | 0.780/0.298
+50, 50, 0.7, 0.9, 0.7     0.955/0.197 0.950/0.193 0.950/0.423 0.930/0.460 0.950/0.469 0.940/0.246 | 0.940/0.200
+100, 100, 0.7, 0.9, 0.7   0.930/0.141 0.970/0.136 0.940/0.314 0.910/0.336 0.940/0.347 0.920/0.176 | 0.930/0.142
+100, 100, 0.9, 0.95, 0.5  0.955/0.113 0.960/0.087 0.970/0.537 0.935/0.520 0.945/0.545 0.970/0.116 | 0.905/0.112
+100, 40, 0.7, 0.9, 0.7    0.960/0.222 0.950/0.187 0.965/0.434 0.950/0.517 0.945/0.515 0.970/0.243 | 0.915/0.220
+400, 40, 0.7, 0.9, 0.7    0.960/0.226 0.950/0.171 0.960/0.411 0.930/0.518 0.935/0.514 0.950/0.228 | 0.870/0.221
+400, 40, 0.9, 0.95, 0.3  0.949/0.179 0.985/0.077 0.949/0.615 0.929/0.665 0.929/0.652 0.949/0.181 | 0.935/0.187
 """
 
 import sys
@@ -30,7 +40,7 @@ def truth(p, se, sp):
     return dict(zip(NAMES, (right, se, sp, (right - chance) / (1 - chance), se + sp - 1, p), strict=True))
 
 
-def main(sets=300):
+def main(sets=200):
     """A row for each setting."""
     print("n, verified, p, se, sp:", ", ".join(NAMES), "| Wald, accuracy")
     for n, verified, p, se, sp in SETTINGS:
@@ -42,6 +52,9 @@ def main(sets=300):
             said = np.where(rng.random(n) < np.where(y == 1, se, sp), y, 1 - y)
             gold = np.where(rng.permutation(n) < verified, y, -1)
             found = jt.evaluate(said, gold=gold, key=k)
+            if not found.verified.any(axis=1).all():
+                hits[k] = widths[k] = np.nan
+                continue
             for j, name in enumerate(NAMES):
                 law = found.estimate(name) if name != "youden" else youden(found.posterior)
                 low, high = law.interval(0.95)[:2]
@@ -49,7 +62,7 @@ def main(sets=300):
             share = (said == y)[gold >= 0].mean()
             half = 1.96 * np.sqrt(share * (1 - share) / verified)
             wald[k] = abs(share - true["accuracy"]) <= half, 2 * half
-        cells = [f"{h:.3f}/{w:.3f}" for h, w in zip(hits.mean(0), np.nanmean(widths, 0), strict=True)]
+        cells = [f"{h:.3f}/{w:.3f}" for h, w in zip(np.nanmean(hits, 0), np.nanmean(widths, 0), strict=True)]
         cells.append("| {:.3f}/{:.3f}".format(*wald.mean(axis=0)))
         print(f"{n}, {verified}, {p}, {se}, {sp}:", *cells, flush=True)
 
