@@ -40,8 +40,9 @@ def prevalence(args: Any) -> None:
     from jtruth.cli.reading import Tables, class_code, with_calibration, with_notes
     from jtruth.evaluation.gold.shares import prevalence
 
-    args, calibration = with_calibration(args)
-    tables = Tables(args, args.gold, by=args.by)
+    new, calibration = with_calibration(args)
+    tables = Tables(new, new.gold, by=args.by)
+    args.how_read = new.how_read
     labels, gold = tables.labels, tables.gold_sample()
     code = class_code(args.positive, labels)
     with progress("answer") as advance:

@@ -380,7 +380,8 @@ def report_of(data: Inputs, when: np.ndarray | None = None) -> LabelerReport:
         clear=clear, clear_if=clear_if,
         laws={str(name): law for name, law in zip(labels.worker_names, laws, strict=True)},
         advice=tables.advice(data, None) if by_gold else (),
-        positive=data.classes[data.positive] if by_gold else "", positive_chosen=data.chosen if by_gold else "",
+        positive=data.classes[data.positive] if by_gold else "",
+        positive_chosen=data.chosen if by_gold else "",
     )  # fmt: skip
 
 
