@@ -195,8 +195,7 @@ class Tables:
         num, why = min(30, self.labels.num_samples), f"fill it in, then add --gold {path}"
         if asking:
             return next_step(self.args, f"--ask {num} {asking} {path}", why)
-        from jtruth.cli.later import ask
-
+        ask = next(one for one in COMMANDS if one.__name__ == "ask")
         same = {name: value for name, value in typed.items() if name in COMMANDS[ask][0] and name != "metric"}
         return next_step(as_typed(ask, **same | {"truth": True, "num": num, "out": path}), "", why)
 

@@ -73,7 +73,7 @@ def confusion_words(verified: Int[np.ndarray, "2 2"], classes: Sequence[str]) ->
 def youden(table: TablePosterior) -> DrawsEstimate:
     """Sensitivity + specificity - 1: both are Beta (Jeffreys) given the counts, so for new samples too.
 
-    (All cells drawn together covered .89 at n = 20, this .93; `benchmarks/one_judge.py`.)
+    (All cells drawn together covered .89 at n = 20, this .92; `benchmarks/one_judge.py`.)
     """
     counted = table.in_sample if isinstance(table, NewSamples) else table
     counts = np.asarray(counted.draws(stream(0, "Youden's index"), _DRAWS), np.float64)

@@ -112,7 +112,8 @@ def test_labelers_says_the_same_of_one_judge_and_has_a_row_for_each_of_several(r
     for k in (1, 2, 3):
         hit = (given[truth, k]).mean()
         assert abs(rows[f"reader{k}"]["sensitivity"]["mean"] - hit) < 0.02
-        assert f"reader{k}: Of {(~truth).sum()} verified 'healthy'" in out
+        wrong = (given[:, k] & ~truth).sum()
+        assert f"Of {(~truth).sum()} verified 'healthy', {wrong} are" in " ".join(out.split())
 
 
 def test_what_is_worth_running_next_uses_what_the_file_has(run, judge):
@@ -125,7 +126,7 @@ def test_what_is_worth_running_next_uses_what_the_file_has(run, judge):
     _, out, _ = run("evaluate", "three.csv", "--rater", "a", "--fast", folder=folder, full=False)
     (step,) = (line for line in out.replace("\\\n", "").splitlines() if line.startswith("next: jtruth "))
     words = shlex.split(step, comments=True)[2:]
-    assert " ".join(words) == "ask three.csv --truth --num 30 --out to_verify.csv"
+    assert " ".join(words) == "ask three.csv --num 30 --truth --out to_verify.csv"
     assert run(*words, folder=folder)[0] == 0
     assert (folder / "to_verify.csv").read_text().startswith("task,label,stratum")
     _, out, _ = run("evaluate", "three.csv", "--rater", "a", "--fast", folder=folder, full=False)
