@@ -149,7 +149,7 @@ def plan(args: Any) -> None:
 def _more(args: Any) -> None:
     """Widths now, and with more labels or gold, from the labels there are."""
     from jtruth.cli.reading import Tables, class_code, with_notes
-    from jtruth.planning import more_data
+    from jtruth.planning import Offer, more_data
     from jtruth.planning.settings import guessed_classifier
 
     idle = {f"--{name}": getattr(args, name) for name in ("labeler", "prior", "samples")}
@@ -163,7 +163,8 @@ def _more(args: Any) -> None:
     asked = {name: getattr(args, name) for name in ("assume", "labelers_are", "target", "level", "positive")}
     with progress("answers") as advance:
         found = more_data(
-            labels, gold, y_pred=y_pred, metric=metric, costs=(args.cost_label, args.cost_gold),
+            labels, gold, y_pred=y_pred, metric=metric,
+            offer=Offer(cost_label=args.cost_label, cost_gold=args.cost_gold),
             key=args.seed, num_sets=args.sets or 2, progress=advance, **asked,
         )  # fmt: skip
     step = next_step(args, "--cost-gold 1", "what verified labels at that price would cost")

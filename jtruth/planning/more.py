@@ -6,13 +6,14 @@ or `evaluate` answers as it will. So all widths are simulated, on common random 
 that the package prints; `benchmarks/more_labels.py` measures how far they were off.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from jtruth._host import picked
+from jtruth._one_line import one_line
 from jtruth._random import Stated, as_key, host_rng, stated
 from jtruth._validation import choose
 from jtruth._validation.in_range import check_not_negative, check_whole
@@ -25,9 +26,24 @@ from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import JointPosterior, fit_joint
 
 _REDRAWN = 20  # times that a labeler is drawn anew who has labelled the sample; then it is somebody new
-_OFF = "in simulations off by {} % (median) to {} % (nine of ten) for labels, {} to {} % for verified ones"
-_MEASURED = (0, 0, 0, 0)  # benchmarks/more_labels.py
+_OFF = (  # the worst of the settings in benchmarks/more_labels.py
+    "in simulations off by 1 % (median; 3 % in nine of ten) for labels, 12 % (30 %) for verified labels"
+)
 _MEANT = {"population": "new samples", "in-sample": "these samples"}
+
+
+class Offer(NamedTuple):
+    """What may be bought."""
+
+    each: tuple[int, ...] = (1, 2, 3)  # more labels of each sample
+    verified: tuple[int, ...] = (30, 100)  # true classes of samples at random
+    cost_label: float = 1.0
+    cost_gold: float = np.inf  # of a verified label; infinite: not said
+
+    __repr__ = one_line
+
+
+OFFER = Offer()
 
 
 @dataclass(frozen=True, repr=False)
@@ -37,8 +53,7 @@ class MoreData(Answer):
     metric: str
     target: str
     level: float
-    cost_label: float
-    cost_gold: float  # infinite: not said
+    offer: Offer
     rows: tuple[dict[str, Any], ...]  # what is bought, what it costs, the width that it gives
     num_sets: int  # data sets that each width is the mean of
     key: Stated
@@ -50,15 +65,16 @@ class MoreData(Answer):
             Column("num_labels", "labels", form=",d"), Column("num_gold", "verified", form=",d"),
             Column("cost", "cost", form=",.2f"), Column("width", "simulated width"),
         )  # fmt: skip
-        gold = f"{self.cost_gold:g}" if np.isfinite(self.cost_gold) else "not said (--cost-gold)"
-        off, drawn = _OFF.format(*_MEASURED), number_of(self.num_sets, "data set")
+        costs = {"cost_label": self.offer.cost_label, "cost_gold": self.offer.cost_gold}
+        gold = f"{costs['cost_gold']:g}" if np.isfinite(costs["cost_gold"]) else "not said (--cost-gold)"
+        drawn = number_of(self.num_sets, "data set")
         blocks = (
             Table("options", "What could be bought", "buy", columns, self.rows, unit=None, draw="width"),
             warning_notes(self.warnings),
-            how(("cost", f"a label {self.cost_label:g}, a verified label {gold}"),
-                ("width", f"simulated, mean of {drawn}; {off}"),
+            how(("cost", f"a label {self.offer.cost_label:g}, a verified label {gold}"),
+                ("width", f"simulated, mean of {drawn}; {_OFF}"),
                 ("assumed", "new labelers are like those in the file, and true classes are as labels say")),
-            facts_of(self, "metric", "target", "level", "cost_label", "cost_gold", "num_sets", "key"),
+            facts_of(self, "metric", "target", "level", "num_sets", "key"), costs,
         )  # fmt: skip
         what = "the class shares" if self.metric == "prevalence" else self.metric
         last = {bool(row["num_gold"]): row for row in self.rows[1:]}
@@ -73,10 +89,8 @@ def _said(width: float | None) -> str:
 
 
 def more_data(
-    labels: Labels, gold: Any = None, *, y_pred: Any = None, metric: str = "prevalence",
-    buy: tuple[Sequence[int], Sequence[int]] = ((1, 2, 3), (30, 100)),
-    costs: tuple[float, float] = (1.0, np.inf), key: Any = None, num_sets: int = 2,
-    progress: Callable[[int, int], None] | None = None, **options: Any,
+    labels: Labels, gold: Any = None, *, y_pred: Any = None, metric: str = "prevalence", offer: Offer = OFFER,
+    key: Any = None, num_sets: int = 2, progress: Callable[[int, int], None] | None = None, **options: Any,
 ) -> MoreData:  # fmt: skip
     """What width more labels of each sample, or verified labels, would give.
 
@@ -87,8 +101,7 @@ def more_data(
             a classifier that is only thought of. For "prevalence" there is none.
         metric: "prevalence", the share of class `positive` (of all classes in the mean, if none is named),
             or a metric of `evaluate`.
-        buy: how many more labels of each sample, and how many verified labels.
-        costs: of a label, and of a verified label (infinite: not said).
+        offer: what may be bought, and what it costs.
         key: a whole number or a JAX key; 0 if None.
         num_sets: data sets that each width is the mean of.
         progress: called with (answers done, answers planned).
@@ -98,13 +111,13 @@ def more_data(
         ValueError: labels that do not teach how their labelers err; a metric that there is not.
 
     >>> z = np.random.default_rng(0).integers(0, 10, (60, 4)) < np.repeat([[8], [2]], 30, axis=0)
-    >>> found = more_data(Labels.from_matrix(z.astype(int), 2), buy=((1,), (30,)), num_sets=1)
+    >>> found = more_data(Labels.from_matrix(z.astype(int), 2), offer=Offer((1,), (30,)), num_sets=1)
     >>> [row["buy"] for row in found.rows], found.rows[2]["width"] < found.rows[0]["width"]
     (['nothing', '1 more label each', '30 verified labels'], True)
     """
     said, key = stated(key), as_key(key)
     check_whole(num_sets=num_sets)
-    check_not_negative(costs[0], "cost_label")
+    check_not_negative(offer.cost_label, "cost_label")
     known, guessed = read_gold(gold, labels)[0], np.ndim(y_pred) == 2
     if metric != "prevalence":
         named = [labels.class_names[0]] * labels.num_samples if guessed else y_pred
@@ -114,16 +127,12 @@ def more_data(
     fit = fit_joint(labels, y_pred=None if guessed else y_pred, gold=known, key=key)
     if not fit.usable:
         raise ValueError(f"the labelers cannot be learned from these labels: {' '.join(fit.warnings)}")
-    free = int((known < 0).sum())
-    plans = [
-        (0, 0),
-        *((n, 0) for n in buy[0]),
-        *((0, g) for g in sorted({min(g, free) for g in buy[1]} - {0})),
-    ]
+    numbers = sorted({min(g, int((known < 0).sum())) for g in offer.verified} - {0})
+    plans = [(0, 0), *((n, 0) for n in offer.each), *((0, g) for g in numbers)]
     widths: list[list[float]] = [[] for _ in plans]
     for s in range(num_sets):
         rng = host_rng(key, "more data", s)
-        truth, more, order = drawn_from(labels, known, fit, max(buy[0], default=0), rng)
+        truth, more, order = drawn_from(labels, known, fit, max(offer.each, default=0), rng)
         guess = picked(np.asarray(y_pred)[truth], rng.random(truth.size)) if guessed else y_pred
         for k, (n, g) in enumerate(plans):
             if k or not s or guessed:  # of what is there, once is enough
@@ -137,13 +146,14 @@ def more_data(
         what = (
             f"{number_of(n, 'more label')} each" if n else number_of(g, "verified label") if g else "nothing"
         )
-        cost, width = n * labels.num_samples * costs[0] + (g * costs[1] if g else 0.0), float(np.mean(found))
+        cost = n * labels.num_samples * offer.cost_label + (g * offer.cost_gold if g else 0.0)
+        width = float(np.mean(found))
         rows.append({"buy": what, "num_labels": n * labels.num_samples, "num_gold": g,
                      "cost": cost if np.isfinite(cost) else None,
                      "width": width if np.isfinite(width) else None})  # fmt: skip
     asked = {"target": "population", "level": 0.95} | options
     doubts = ("The classifier is thought of: give --predictions where there is one.",) if guessed else ()
-    return MoreData(metric, asked["target"], asked["level"], *costs, tuple(rows), num_sets, said, doubts)
+    return MoreData(metric, asked["target"], asked["level"], offer, tuple(rows), num_sets, said, doubts)
 
 
 def drawn_from(

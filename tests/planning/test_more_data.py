@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import jtruth as jt
-from jtruth.planning.more import drawn_from, more_data, width_of
+from jtruth.planning.more import Offer, drawn_from, more_data, width_of
 
 RIGHT = np.array([0.9, 0.8, 0.75, 0.7])
 
@@ -53,7 +53,9 @@ def test_widths_are_those_of_the_questions_themselves():
     names = np.array(["no", "yes"])
     for metric, asked in (("prevalence", {"positive": "yes"}), ("recall", {"positive": "no"})):
         predictions = None if metric == "prevalence" else names[y_pred]
-        found = more_data(labels, y_pred=predictions, metric=metric, buy=((1,), (30, 500)), key=3, **asked)
+        found = more_data(
+            labels, y_pred=predictions, metric=metric, offer=Offer((1,), (30, 500)), key=3, **asked
+        )
         assert [row["buy"] for row in found.rows[1:]] == ["1 more label each", "30 verified labels",
                                                           "120 verified labels"]  # fmt: skip
         if metric == "prevalence":
@@ -64,7 +66,7 @@ def test_widths_are_those_of_the_questions_themselves():
         real = width_of(labels, y, y_pred, metric, {"key": 3, **asked})
         assert found.rows[3]["width"] == pytest.approx(real, rel=0.25)
         assert found.rows[2]["width"] > found.rows[3]["width"]
-    costs = more_data(labels, buy=((2,), (30,)), costs=(0.5, 4.0), num_sets=1, assume="independent").rows
+    costs = more_data(labels, offer=Offer((2,), (30,), 0.5, 4.0), num_sets=1, assume="independent").rows
     assert [row["cost"] for row in costs] == [0, 120, 120] and [row["num_labels"] for row in costs] == [
         0,
         240,
