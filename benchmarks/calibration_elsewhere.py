@@ -17,8 +17,8 @@ elsewhere._RESAMPLED = 300
 def ours(z, z_cal, truth, classes, rng):
     """Interval of the last share of new items, as `prevalence(calibration=...)` makes them."""
     h, judged = elsewhere.verdicts(z, z_cal, truth, classes)
-    found = elsewhere.corrected(h, np.zeros(len(z), int), 1, judged, truth, rng)
-    return class_shares(found.counts[..., -1].sum(axis=2))[-1].interval(LEVEL)[:2]
+    counts, *_ = elsewhere.corrected(h, np.zeros(len(z), int), 1, judged, truth, rng)
+    return class_shares(counts[..., -1].sum(axis=2))[-1].interval(LEVEL)[:2]
 
 
 def plug_in(z, z_cal, truth):
@@ -88,8 +88,8 @@ def told(name, result):
 
 
 def one_judge(sets):
-    rates = ((0.9, 0.85), (0.75, 0.7), (0.6, 0.55), (0.52, 0.5), (0.97, 0.5))
-    cases = product(rates, (20, 50, 200), (0.02, 0.1, 0.5, 0.9))
+    rates = ((0.9, 0.85), (0.6, 0.55), (0.52, 0.5))
+    cases = product(rates, (20, 50, 200), (0.02, 0.5, 0.9))
     for seed, ((se, sp), items, share) in enumerate(cases):
         right = np.array([[sp], [se]])
         told(f"{se} {sp} n={items} share={share}:",
