@@ -14,7 +14,7 @@ import numpy as np
 from jtruth._validation import check_columns, positive_of, with_tasks
 from jtruth._validation.text import TextTable
 from jtruth._validation.words import LOOK, Read, column_called, duplicates, number_in
-from jtruth.cli.options import next_step
+from jtruth.cli.options import COMMANDS, as_typed, next_step
 from jtruth.io import FilePlan, Gold, apply, read_noise, read_predictions, read_scores
 from jtruth.io.apply import found_beside
 from jtruth.io.cells import typed_map, typed_names
@@ -195,13 +195,10 @@ class Tables:
         num, why = min(30, self.labels.num_samples), f"fill it in, then add --gold {path}"
         if asking:
             return next_step(self.args, f"--ask {num} {asking} {path}", why)
-        options = ("predictions", "pred_task", "pred_label") if typed.get("predictions") else ()
-        words = [
-            w for name in options if typed.get(name) for w in (f"--{name.replace('_', '-')}", typed[name])
-        ]
-        words += ["--common-only"] if options and typed.get("common_only") else []
-        more = shlex.join(map(str, (*words, "--truth", "--num", num, "--out", path)))
-        return next_step(self.args, more, why, "ask")
+        from jtruth.cli.later import ask
+
+        same = {name: value for name, value in typed.items() if name in COMMANDS[ask][0] and name != "metric"}
+        return next_step(as_typed(ask, **same | {"truth": True, "num": num, "out": path}), "", why)
 
     def columns(self) -> dict[str, np.ndarray]:
         """Columns of the file of labels that are no part of these, by name."""
