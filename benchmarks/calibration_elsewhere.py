@@ -20,20 +20,25 @@ se .6  sp .55 n=20  share .02     .930/.968   .930/.947   .970/.963
               n=50  share .02     .965/.932   .955/.916   .975/.938
                     share .5      .985/.959   1.000/.934  .995/.966
                     share .9      1.000/.919  .970/.894   .985/.928
+              n=200 share .02     .995/.709   .960/.761   .980/.734
+                    share .5      .965/.887   .990/.828   .950/.853
+                    share .9      .980/.773   .960/.782   .955/.780
+se .52 sp .5  n=20  share .02     .955/.985   .930/.977   .985/.986
+                    share .5      1.000/.986  1.000/.969  .985/.977
 share .3 before, .9 now: n=50     1.000/.196  .995/.230   .805/.189
                          n=200    .960/.156   .950/.163   .895/.150
                          n=1000   .940/.109   .945/.105   .875/.083
 
-So shares near 0 and 1 have narrower intervals than the plug-in's, and shares of .5 wider ones: by a third with
-20 items, by 5 % with 200. judgy takes the new items' rate as known, and is too narrow for it. Where a judge is
-nearly worth nothing all are about [0, 1].
+So shares near 0 and 1 have narrower intervals than the plug-in's, and shares of .5 wider ones: by a third
+with 20 items, by 5 % with 200. judgy takes the new items' rate as known, and is too narrow for it. Where a
+judge is nearly worth nothing all are about [0, 1].
 
 Three classes, 500 new items: one judge n=90 share .05 .990/.132, .4 .940/.361, .8 .945/.259; two judges
 .985/.125, .975/.320, .960/.283; one judge n=300 share .05 .970/.099.
 
-These were measured (300 sets) with a prior proportional to |det M|, which changes little where judges are good.
-Three judges, 500 new items, n=200: share .1 .963/.147, .5 .957/.158, .9 .960/.145; a part of the items hard for
-all: .973/.212, .970/.267, .983/.215; five judges, the same: .990/.210, .947/.266, .990/.212; two judges:
+Measured with a prior proportional to |det M| (300 sets), which changes little where judges are good: three
+judges, 500 new items, n=200: share .1 .963/.147, .5 .957/.158, .9 .960/.145; items hard for all:
+.973/.212, .970/.267, .983/.215; five judges, the same: .990/.210, .947/.266, .990/.212; two judges:
 .950/.158, .970/.175, .963/.156; three, a third of their labels missing: .970/.158, .970/.175, .947/.155. With
 n=50 coverage was .960 to .997.
 
