@@ -319,7 +319,8 @@ def _by_calibration(
     data: Inputs, groups: grouped.Groups | None, calibration: calibrated.Calibration
 ) -> Prevalence:
     """Other items say how judges err."""
-    found = calibrated.by_calibration(data, calibration)
+    shared = groups is not None and groups.shared(data.gold)
+    found = calibrated.by_calibration(data, calibration, hard=shared)
     answer = _answer(
         data, "calibration", found.of_all / data.y_pred.size, calibrated.ASSUMED,
         (*found.warnings, *data.notes), class_posterior=found.class_posterior, rates=found.rates,
@@ -327,7 +328,13 @@ def _by_calibration(
     answer = replace(answer, checks=(*answer.checks, *found.checks))
     if groups is None:
         return answer
-    return _with_groups(answer, data, groups, groups.of_tables(found.counts), {}, grouped.SAME_ERRORS)
+    if not shared:
+        return _with_groups(answer, data, groups, groups.of_tables(found.counts), {}, grouped.SAME_ERRORS)
+    others = found.of_all * (np.arange(len(data.classes)) != groups.code) + 1e-9
+    both = np.einsum("dc,dcs->ds", others / others.sum(axis=1, keepdims=True), found.verdict_rates)
+    rates = np.stack([both, found.verdict_rates[:, groups.code]], axis=1)
+    here, new = groups.of_evidence(data.gold, found.verdict, data.key, 1e6 * rates)  # as if of very many
+    return _with_groups(answer, data, groups, here, {}, *groups.how(data.gold), new=new)
 
 
 def _predicted(data: Inputs, fit: JointPosterior, groups: grouped.Groups | None) -> Prevalence:
