@@ -5,9 +5,9 @@ Run: python -m benchmarks days [SETS, 20] [gold] [independent] [labels]
 the samples misleads all of them to .3); the share constant (.2), smooth (its logit a sine, shares .13 to .55)
 or jumping (.15, .45 after day 50). Answers: 100 random gold; no gold, independence vouched for; no gold.
 
-Measured: 2 shared x86_64 cores under heavy load, Python 3.11, jax 0.10.2, NumPy 2.4, SciPy 1.17; 16 sets (gold,
-jump: 10; no gold, independence: 10). Coverage of 95 % bands over all days, its standard error over sets, mean
-width; beside it the same days without neighbours (`smooth=False`).
+Measured: 2 shared x86_64 cores under load, Python 3.11, jax 0.10.2, NumPy 2.4, SciPy 1.17; 16 sets (gold and
+jump, and no gold: 10). Coverage of 95 % bands over all days, its standard error over sets, mean width; beside
+it the same days without neighbours (`smooth=False`).
 
                                       neighbours             alone
     gold         constant  20  3      1.000 +- .000   .124   .931 +- .008   .366
@@ -31,9 +31,9 @@ width; beside it the same days without neighbours (`smooth=False`).
     labels alone constant  20  3      1.000 +- .000   .725  1.000 +- .000   .760
     labels alone constant 100  5      1.000 +- .000   .704  1.000 +- .000   .711
 
-With gold the mean over the 12 settings is .96. Bands of days of 100 are narrow beside what the gold leaves open
-about all days together, so a set is covered on nearly all days or on few: hence the standard errors. That common
-level was covered in .933 +- .023 (jump, 100, 5) and .925 +- .024 (100, 3, alike) of 120 sets, by gold alone.
+With gold the mean over the 12 settings is .96. Bands of days of 100 are narrow beside what the gold leaves
+open about all days together, so a set is covered on nearly all days or on few: hence the standard errors. That
+common level was covered in .933 +- .023 (jump, 100, 5) and .925 +- .024 (100, 3, alike) of 120 sets.
 """
 
 import sys
