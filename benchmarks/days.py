@@ -32,7 +32,7 @@ it the same days without neighbours (`smooth=False`).
     labels alone constant 100  5      1.000 +- .000   .704  1.000 +- .000   .711
 
 With gold the mean over the 12 settings is .96. Bands of days of 100 are narrow beside what the gold leaves
-open about all days together, so a set is covered on nearly all days or on few: hence the standard errors. That
+open about all days together, so a set is covered on nearly all days or on few: hence the errors. That
 common level was covered in .933 +- .023 (jump, 100, 5) and .925 +- .024 (100, 3, alike) of 120 sets.
 """
 
