@@ -89,7 +89,8 @@ def told(name, result):
 
 def one_judge(sets):
     rates = ((0.9, 0.85), (0.75, 0.7), (0.6, 0.55), (0.52, 0.5), (0.97, 0.5))
-    for seed, ((se, sp), items, share) in enumerate(product(rates, (20, 50, 200), (0.02, 0.1, 0.5, 0.9))):
+    cases = product(rates, (20, 50, 200), (0.02, 0.1, 0.5, 0.9))
+    for seed, ((se, sp), items, share) in enumerate(cases):
         right = np.array([[sp], [se]])
         told(f"{se} {sp} n={items} share={share}:",
              simulated(right, (1 - share, share), (0.5, 0.5), items, 1000, sets, seed))  # fmt: skip
@@ -102,6 +103,16 @@ def shift(sets):
              simulated(right, (0.1, 0.9), (0.7, 0.3), items, 1000, sets, items))  # fmt: skip
 
 
+def three_classes(sets):
+    classes = np.array([[0.8, 0.7], [0.75, 0.8], [0.85, 0.7]])
+    for items, share in product((90, 300), (0.05, 0.4, 0.8)):
+        rest = ((1 - share) / 2, (1 - share) / 2, share)
+        for judges in (1, 2):
+            told(f"three classes, {judges} judges, n={items} share={share}:",
+                 simulated(classes[:, :judges], rest, (0.4, 0.3, 0.3), items, 500, sets, items,
+                           peers=False))  # fmt: skip
+
+
 def several(sets):
     three = np.array([[0.85, 0.75, 0.8], [0.9, 0.8, 0.7]])
     five = np.array([[0.85, 0.75, 0.8, 0.7, 0.6], [0.9, 0.8, 0.7, 0.7, 0.65]])
@@ -112,24 +123,21 @@ def several(sets):
     ):  # fmt: skip
         for items, share in product((50, 200), (0.1, 0.5, 0.9)):
             told(f"{name}, n={items} share={share}:",
-                 simulated(right, (1 - share, share), (0.5, 0.5), items, 500, sets, items, peers=False, **how))  # fmt: skip
-    classes = np.array([[0.8, 0.7], [0.75, 0.8], [0.85, 0.7]])
-    for items, share in product((90, 300), (0.05, 0.4, 0.8)):
-        rest = ((1 - share) / 2, (1 - share) / 2, share)
-        for judges in (1, 2):
-            told(f"three classes, {judges} judges, n={items} share={share}:",
-                 simulated(classes[:, :judges], rest, (0.4, 0.3, 0.3), items, 500, sets, items, peers=False))  # fmt: skip
+                 simulated(right, (1 - share, share), (0.5, 0.5), items, 500, sets, items, peers=False,
+                           **how))  # fmt: skip
 
 
 def alike(sets):
     right = np.array([[0.85, 0.75, 0.8], [0.9, 0.8, 0.7]])
     for items in (50, 200):
-        for name, new, shared in (("alike", right, 0.0), ("alike, hard items", right, 0.4),
-                                  ("one judge lenient: specificity .85 to .6", right - [[0.25, 0, 0], [0, 0, 0]], 0.0),
-                                  ("one judge worse by .2", right - [[0.2, 0, 0], [0.2, 0, 0]], 0.0)):  # fmt: skip
+        for name, new, shared in (
+            ("alike", right, 0.0), ("alike, hard items", right, 0.4),
+            ("one judge lenient: specificity .85 to .6", right - [[0.25, 0, 0], [0, 0, 0]], 0.0),
+            ("one judge worse by .2", right - [[0.2, 0, 0], [0.2, 0, 0]], 0.0),
+        ):  # fmt: skip
             print(f"{name}, n={items}: {alarms(right, new, items, 500, sets, items, shared):.3f}", flush=True)
 
 
 if __name__ == "__main__":
-    for part in sys.argv[2:] or ("one_judge", "shift", "several", "alike"):
+    for part in sys.argv[2:] or ("one_judge", "shift", "several", "three_classes", "alike"):
         globals()[part](int(sys.argv[1]) if len(sys.argv) > 1 else 400)

@@ -148,7 +148,9 @@ class Prevalence(Answer):
         alarms = parts.first_lines(self.checks, self.warnings)
         if self.groups is not None:
             question = f"Which group has the largest share of class {self.groups.positive!r}?"
-            return Document(question, about, self.groups.sentence(kind, self.level), blocks, alarms)
+            return Document(
+                question, about, self.groups.sentence(kind, self.level, self.target), blocks, alarms
+            )
         texts, sentence = [], "Not identified: these labels do not determine the share of any class."
         for row in sorted(rows, key=lambda row: -row["mean"])[:3]:
             text = cell_text([row["mean"], row["low"], row["high"]])
