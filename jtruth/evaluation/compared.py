@@ -12,8 +12,8 @@ right in half of the cases). Then no probability is given, and about how many go
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
-from itertools import permutations, product
+from functools import cached_property
+from itertools import permutations
 from typing import Any
 
 import numpy as np
