@@ -59,54 +59,54 @@ def evaluate(
 ) -> Evaluation:
     """How good is a classifier, judged by noisy labels?
 
-        Args:
-            y_pred: (samples,) predicted classes, as class names, or as codes 0..C-1 where their order is known. A
-                Series, dict or frame with task ids is matched by them; a plain sequence is in the order of the
-                samples (`labels.tasks`). The same holds for `gold` and `order`.
-            labels: `Labels`, or the array log p(z_i | y_i = c) of shape (samples, classes); None where verified
-                classes (`gold`) are all there is, as for one judge against people.
-            noise: a noise model (`jt.noise...`) of known parameters; learned from the labels if None.
-            prior: (classes,) class prior. If None and the noise is given, it is integrated out (uniform prior).
-            gold: (samples,) known classes, -1 where unknown. With learned error rates and assume "unknown" they
-                say what the labels are worth (`jtruth.evaluation.gold.tables`); else they are clamped.
-                Gold that is not a random sample of all is a `jtruth.io.Gold`, as `read_gold_sample` reads it.
-                calibration: (labels, gold) of other items, or what `jtruth.io.read` returns: labelers' error rates
-                    come from there, and the classifier errs independently of them given the class.
-            assume: what classifier and labelers share given the class: "unknown" (None means the same), as much
-                as on public data sets; "independent", nothing; "shared_difficulty", hard samples;
-                "partly_shared", an unknown part of them (four or more labels a sample).
-                The last two only with learned error rates and method "bayes".
-            labelers_are: who labels. "people" makes intervals narrower where nobody vouches for an assumption and
-                there is no gold (with gold: of labelers of whom fewer than five labels have a known truth);
-                "experts", "llm_judges" (automatic metrics too) and None give the same answer.
-            method: "bayes" (exact posterior), "empirical_bayes", "sampling", "exact_means", "labels",
-                "no_predictions", "prior_marginal" (see `jtruth.testing`), "laplace" (learned error rates, whose
-                posterior is taken as normal around its mode where "bayes" would sample), "majority_vote",
-                "plug_in" (learned error rates taken as known), "smyth" (classes by EM taken as true), or
-                "tars" (unbiased counts with confidence intervals for the population; error rates and prior
-                given). "laplace", "plug_in" and "smyth" learn error rates and refuse given ones.
-            positive: code or name of the positive class, whose precision, recall and so on are meant. If None:
-                the one that its name means (disease, of disease and healthy), class 1 of classes without names or
-                in an order that was given, else the rarer one; the answer says which. Of more than two classes:
-                where it is given, "empirical_bayes", "sampling", "exact_means", "labels", "no_predictions" and
-                "prior_marginal" test this class against all others and say so, accuracy too; else, and by the
-                other methods always, the full table is tested.
-            order: (samples,) when each sample was labelled, on any scale; adds a check for raters who change.
-            target: "population", new samples of the same kind, or "in-sample", these samples. The first if None,
-                but for the methods "labels", "majority_vote" and "smyth", which know no uncertainty.
-            level: probability of the printed intervals.
-            key: of whatever is drawn at random: a whole number or a JAX key; 0 if None.
-            progress: called with (sweeps done, sweeps planned) while learned error rates are sampled.
+    Args:
+        y_pred: (samples,) predicted classes, as class names, or as codes 0..C-1 where their order is known. A
+            Series, dict or frame with task ids is matched by them; a plain sequence is in the order of the
+            samples (`labels.tasks`). The same holds for `gold` and `order`.
+        labels: `Labels`, or the array log p(z_i | y_i = c) of shape (samples, classes); None where verified
+            classes (`gold`) are all there is, as for one judge against people.
+        noise: a noise model (`jt.noise...`) of known parameters; learned from the labels if None.
+        prior: (classes,) class prior. If None and the noise is given, it is integrated out (uniform prior).
+        gold: (samples,) known classes, -1 where unknown. With learned error rates and assume "unknown" they
+            say what the labels are worth (`jtruth.evaluation.gold.tables`); else they are clamped.
+            Gold that is not a random sample of all is a `jtruth.io.Gold`, as `read_gold_sample` reads it.
+        calibration: (labels, gold) of other items, or what `jtruth.io.read` returns: labelers' error rates
+            come from there, and the classifier errs independently of them given the class.
+        assume: what classifier and labelers share given the class: "unknown" (None means the same), as much
+            as on public data sets; "independent", nothing; "shared_difficulty", hard samples;
+            "partly_shared", an unknown part of them (four or more labels a sample).
+            The last two only with learned error rates and method "bayes".
+        labelers_are: who labels. "people" makes intervals narrower where nobody vouches for an assumption and
+            there is no gold (with gold: of labelers of whom fewer than five labels have a known truth);
+            "experts", "llm_judges" (automatic metrics too) and None give the same answer.
+        method: "bayes" (exact posterior), "empirical_bayes", "sampling", "exact_means", "labels",
+            "no_predictions", "prior_marginal" (see `jtruth.testing`), "laplace" (learned error rates, whose
+            posterior is taken as normal around its mode where "bayes" would sample), "majority_vote",
+            "plug_in" (learned error rates taken as known), "smyth" (classes by EM taken as true), or
+            "tars" (unbiased counts with confidence intervals for the population; error rates and prior
+            given). "laplace", "plug_in" and "smyth" learn error rates and refuse given ones.
+        positive: code or name of the positive class, whose precision, recall and so on are meant. If None:
+            the one that its name means (disease, of disease and healthy), class 1 of classes without names or
+            in an order that was given, else the rarer one; the answer says which. Of more than two classes:
+            where it is given, "empirical_bayes", "sampling", "exact_means", "labels", "no_predictions" and
+            "prior_marginal" test this class against all others and say so, accuracy too; else, and by the
+            other methods always, the full table is tested.
+        order: (samples,) when each sample was labelled, on any scale; adds a check for raters who change.
+        target: "population", new samples of the same kind, or "in-sample", these samples. The first if None,
+            but for the methods "labels", "majority_vote" and "smyth", which know no uncertainty.
+        level: probability of the printed intervals.
+        key: of whatever is drawn at random: a whole number or a JAX key; 0 if None.
+        progress: called with (sweeps done, sweeps planned) while learned error rates are sampled.
 
-        Raises:
-            ValueError: unusable input, naming what and where.
+    Raises:
+        ValueError: unusable input, naming what and where.
 
-        >>> import jtruth as jt
-        >>> z = np.array([[1, 1], [0, 0], [1, 0], [0, 0], [1, 1], [0, 0]])
-        >>> labels, noise = jt.Labels.from_matrix(z, 2), jt.noise.Symmetric(0.1, 2)
-        >>> result = jt.evaluate([1, 0, 1, 0, 1, 0], labels, noise=noise, prior=[0.5, 0.5])
-        >>> round(result.accuracy.mean, 3)
-        0.961
+    >>> import jtruth as jt
+    >>> z = np.array([[1, 1], [0, 0], [1, 0], [0, 0], [1, 1], [0, 0]])
+    >>> labels, noise = jt.Labels.from_matrix(z, 2), jt.noise.Symmetric(0.1, 2)
+    >>> result = jt.evaluate([1, 0, 1, 0, 1, 0], labels, noise=noise, prior=[0.5, 0.5])
+    >>> round(result.accuracy.mean, 3)
+    0.961
     """
     check_assume(assume)
     methods.check_method(method)

@@ -159,7 +159,7 @@ def preferences(
     ...                       "winner": ["model_a"] * 24 + ["tie"] * 4 + ["model_b"] * 12})
     >>> found = preferences(table, key=0)
     >>> print(f"{found.win_rates[0]['mean']:.2f}", found.rule)
-    0.65 answers
+    0.64 answers
     """
     choose("assume", assume or "independent", ("independent",))
     level, kind = check_level(level), model_error.check_kind(labelers_are, assume is None)

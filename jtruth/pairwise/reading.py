@@ -148,7 +148,7 @@ def _table(path: Any, sep: str | None) -> TextTable:
     """A file as a table; of exports of tools that name no systems the labels they hold."""
     file = parsed_or_frame(path, sep)
     with suppress(ValueError):
-        table = as_table(file)
+        table = as_table(file, known=False)
         if isinstance(file, TextTable) or _pair(Columns(table)):
             return table
     return opened(file, None, sep).table
@@ -166,7 +166,13 @@ def _roles(columns: Columns, plan: FilePlan, systems: tuple[str, ...], order: st
         raise ValueError(f"systems names {len(systems)} columns; name the two that hold the systems")
     pair = (systems[0], systems[1]) if systems else _pair(columns)
     rest = [name for name in columns.free if name not in (pair or ())]
-    order = order or next((n for n in rest if _ORDER.fullmatch(n.casefold()) and _is_order(columns, n)), None)
+    if order and not _is_order(columns, order, pair):
+        text = f"column {order!r} holds {quoted(columns.values(order))}, which do not say who was shown first"
+        raise ValueError(
+            source.says(f"{text}. Write AB and BA, no and yes (exchanged), or the name of the system")
+        )
+    named = (n for n in rest if _ORDER.fullmatch(n.casefold()) and _is_order(columns, n, pair))
+    order = order or next(named, None)
     rest = [name for name in rest if name != order]
     task = plan.task or tuple(filter(None, [column_called("task", rest) or _named(rest, _QUESTION)]))
     rest = [name for name in rest if name not in task]
@@ -191,27 +197,21 @@ def _named(names: Sequence[str], words: Iterable[str]) -> str | None:
 def _pair(columns: Columns) -> tuple[str, str] | None:
     """Two columns of systems: model_a and model_b, generator_1 and generator_2, others whose names repeat."""
     plain, won = {_plain(name): name for name in columns.header}, _named(columns.header, _WINNER)
-    found = [(one.removesuffix(a).removesuffix("s"), name, plain.get(one.removesuffix(a) + b))
-             for a, b in _ENDS for one, name in plain.items() if one.endswith(a)]  # fmt: skip
-    found += [(one.removeprefix(a), name, plain.get(b + one.removeprefix(a)))
-              for a, b in _ENDS for one, name in plain.items() if one.removeprefix(a) in _SYSTEM]  # fmt: skip
-    found = [
-        (stem, a, b)
-        for stem, a, b in found
-        if b and (won or not (_all_say(columns, a) and _all_say(columns, b)))
-    ]
+    stems = [(one.removesuffix(a).removesuffix("s"), one, one.removesuffix(a) + b)
+             for a, b in _ENDS for one in plain if one.endswith(a)]  # fmt: skip
+    stems += [(one.removeprefix(a), one, b + one.removeprefix(a))
+              for a, b in _ENDS for one in plain if one.removeprefix(a) in _SYSTEM]  # fmt: skip
+    found = [(stem, plain[a], plain[b]) for stem, a, b in stems if b in plain and a != b]
+    found = [one for one in found if won or not (_all_say(columns, one[1]) and _all_say(columns, one[2]))]
     known = [(a, b) for stem, a, b in found if stem in _SYSTEM]
     return next(iter([*known, *((a, b) for _, a, b in found if _repeat(columns, a, b))]), None)
 
 
 def _repeat(columns: Columns, a: str, b: str) -> bool:
     """Whether two columns hold names that come again, and no texts or numbers."""
-    texts = any(columns.is_text_or_time(name) or columns.numbers(name) for name in (a, b))
-    return (
-        not texts
-        and not is_rater(a)
-        and 1 < len({*columns.values(a), *columns.values(b)}) <= columns.size / 2
-    )
+    if is_rater(a) or any(columns.is_text_or_time(name) or columns.numbers(name) for name in (a, b)):
+        return False
+    return 1 < len({*columns.values(a), *columns.values(b)}) <= columns.size / 2
 
 
 def _all_say(columns: Columns, name: str) -> bool:
@@ -253,11 +253,11 @@ def _answers(
     raise ValueError(columns.table.source.says(text))
 
 
-def _is_order(columns: Columns, name: str) -> bool:
-    """Whether the cells of a column can say who was shown first: by few words, or names of systems."""
+def _is_order(columns: Columns, name: str, pair: tuple[str, str] | None) -> bool:
+    """Whether the cells of a column say who was shown first: AB and BA, true and false, names of systems."""
     words = {value.casefold() for value in columns.values(name)}
-    few = len(words) <= columns.size // 2 and not columns.numbers(name)
-    return bool(words) and (words <= _AS_WRITTEN | _EXCHANGED or few)
+    systems = {value.casefold() for one in pair or () for value in columns.values(one)}
+    return bool(words) and (words <= _AS_WRITTEN | _EXCHANGED or words <= systems)
 
 
 def code_of(text: str) -> int | None:

@@ -198,10 +198,10 @@ def test_units_of_a_column_of_times(answer, refusal, dated, monkeypatch):
     assert width(found["by"]) < 0.9 * width(alone["by"])
     months, _ = answer("prevalence", dated / "labels.csv", "--by", "when:month", "--assume", "independent")
     assert [row["group"] for row in months["by"]["groups"]] == ["2026-01", "2026-02", "2026-03"]
-    _, out = answer("prevalence", dated / "labels.csv", "--by", "when:month", full=False)
-    assert "--ask 30 --ask-out to_verify.csv" in " ".join(out.replace("\\\n", "").split())
-    assert "'when', 'due' hold times: write --by when:week" in refusal(
-        *words[:1], dated / "labels.csv", "--by", "week"
-    )
+    days, _ = answer("prevalence", dated / "one.csv", "--by", "when", "--assume", "independent")
+    assert days["num_samples"] == 240  # labels of other moments are no other samples
+    refused = refusal("prevalence", dated / "labels.csv", "--by", "week")
+    assert "'when', 'due' hold times: write --by when:week" in refused
     assert "may be 2026-02-01 or 2026-01-02" in refusal("prevalence", dated / "told.csv", "--by", "month")
-    assert "none holds times" in refusal("prevalence", dated / "gold.csv", "--single", "--by", "day") or True
+    bare = write(dated / "bare.csv", ("task", "worker", "label"), [("a", "j", "x"), ("b", "j", "y")])
+    assert "no column is called 'day', and none holds times" in refusal("prevalence", bare, "--by", "day")

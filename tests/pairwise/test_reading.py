@@ -173,6 +173,13 @@ BAD = {
 }  # fmt: skip
 
 
+def test_a_column_that_says_no_order_is_not_taken_for_one():
+    placed = frame(position=["top", "side"])
+    assert read_preferences(placed).exchanged.tolist() == [0, 0]
+    with pytest.raises(ValueError, match="which do not say who was shown first"):
+        read_preferences(placed, order="position")
+
+
 @pytest.mark.parametrize("text", BAD)
 def test_what_cannot_be_used_is_refused(text):
     with pytest.raises(ValueError, match=text):
