@@ -7,8 +7,8 @@ three labelers, rates learned, 30 random gold answers. Nominal 95 %: coverage of
 cent / mean width for new samples; then of the same value by the answer about these samples (`in_sample`).
 
 2 cores (x86_64, loaded), Python 3.11.7, jtruth 0.1.0, jax 0.10.2, numpy 2.4.6, scipy 1.17.1; 2000 sets, Monte
-Carlo error of 95 %: 0.5. Coverage / width for new samples, then coverage by the answer about these samples, in
-this order: accuracy, precision, recall, F1, share.
+Carlo error of 95 %: 0.5. Coverage / width for new samples, then coverage by the answer about these samples,
+in this order: accuracy, precision, recall, F1, share.
 
     share 0.5, recall 0.8, specificity 0.9
     known n=20   94.9/.291  0.0   97.0/.383  0.0   94.8/.436  5.1   94.5/.348  4.2   96.1/.403 16.3
