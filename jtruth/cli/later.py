@@ -7,7 +7,17 @@ from typing import Any
 import numpy as np
 
 from jtruth._files import write_table
-from jtruth.cli.options import EVERY, KNOWN_GOLD, TABLE, argument, command, next_step, option, shared, written
+from jtruth.cli.options import (
+    EVERY,
+    KNOWN_GOLD,
+    argument,
+    command,
+    next_step,
+    option,
+    refuse,
+    shared,
+    written,
+)
 from jtruth.cli.output import give, progress
 
 
@@ -91,11 +101,13 @@ def _truths(args: Any, tables: Any, y_pred: Any) -> tuple[str, list, list, Any]:
 
 
 @command(
-    "--width 0.05 --labeler crowd:0.2:0.05:5 --prior .7,.3", TABLE,
-    file=argument("[LABELS.csv]", "Labels to learn the labelers from.", None),
-    width=option("How wide the interval may be.", kind=float),
+    "LABELS.csv --gold GOLD.csv --cost-gold 5", EVERY,
+    file=argument("[LABELS.csv]", "Labels there are: what would more of them give?", None),
+    **KNOWN_GOLD, **shared("prior", "positive", "assume", "labelers_are"),
+    predictions=option("The classifier whose metric is meant, if it exists; or column:NAME.", kind=Path),
+    metric=option("prevalence, accuracy, precision, ..."),
+    width=option("Another question, the cheapest plan: how wide the interval may be.", kind=float),
     budget=option("Or: what may be spent.", kind=float),
-    **shared("metric", "prior", "positive"),
     classifier=option("Guessed accuracy, .9; or detection and false alarms, .85,.1", "0.9"),
     rates=option("learned (from the same labels, default) or known error rates.", "learned"),
     target=option("population, or in-sample (--samples).", "population"),
@@ -108,15 +120,20 @@ def _truths(args: Any, tables: Any, y_pred: Any) -> tuple[str, list, list, Any]:
     sets=option("Data sets that a plan is simulated in.", kind=int),
 )  # fmt: skip
 def plan(args: Any) -> None:
-    """The cheapest number of samples, labels and gold answers for an interval of a given width."""
+    """What more labels, or gold, would give; with --width the cheapest samples, labels and gold for that."""
     from jtruth.cli.reading import class_code, labels_of, numbers
     from jtruth.planning import best_plan, read_setting
 
+    if args.file is not None and args.width is args.budget is None:
+        return _more(args)
+    idle = {f"--{name}": getattr(args, name) for name in ("gold", "predictions", "assume")}
+    refuse(idle, "is for a file of labels without --width and --budget")
     labels = None if args.file is None else labels_of(args)
     positive = class_code(args.positive, labels)
     setting = read_setting(
         args.labeler or (), labels, key=args.seed, prior=numbers(args.prior),
-        classifier=args.classifier, cost_label=args.cost_label, metric=args.metric, positive=positive,
+        classifier=args.classifier, cost_label=args.cost_label, positive=positive,
+        metric=args.metric or "accuracy",
         rates=args.rates, target=args.target, level=args.level, cost_sample=args.cost_sample,
         cost_gold=args.cost_gold,
     )  # fmt: skip
@@ -127,6 +144,31 @@ def plan(args: Any) -> None:
         )  # fmt: skip
     step = next_step(args, "--cost-gold 1", "what answers of an expert at that price would save")
     give(args, search, step if args.cost_gold == float("inf") else "")
+
+
+def _more(args: Any) -> None:
+    """Widths now, and with more labels or gold, from the labels there are."""
+    from jtruth.cli.reading import Tables, class_code, with_notes
+    from jtruth.planning import Offer, more_data
+    from jtruth.planning.settings import guessed_classifier
+
+    idle = {f"--{name}": getattr(args, name) for name in ("labeler", "prior", "samples")}
+    refuse(idle, "is for --width or --budget: here labelers and classes are those of the file")
+    tables = Tables(args, args.gold, args.predictions)
+    y_pred = None if args.predictions is None else tables.predictions(args.predictions)[0]
+    labels, gold = tables.labels, tables.gold()
+    metric = args.metric or ("prevalence" if y_pred is None else "accuracy")
+    if y_pred is None and metric != "prevalence":
+        y_pred = guessed_classifier(args.classifier, labels.num_classes, class_code(args.positive, labels))
+    asked = {name: getattr(args, name) for name in ("assume", "labelers_are", "target", "level", "positive")}
+    with progress("answers") as advance:
+        found = more_data(
+            labels, gold, y_pred=y_pred, metric=metric,
+            offer=Offer(cost_label=args.cost_label, cost_gold=args.cost_gold),
+            key=args.seed, num_sets=args.sets or 2, progress=advance, **asked,
+        )  # fmt: skip
+    step = next_step(args, "--cost-gold 1", "what verified labels at that price would cost")
+    give(args, with_notes(found, labels.notes), step if args.cost_gold == float("inf") else "")
 
 
 def _numeric(tables: Any, *used: str | None) -> list[str]:

@@ -31,7 +31,7 @@ from jtruth.io.cells import in_words
 from jtruth.io.columns import Columns, role_of, says_something
 from jtruth.io.exports import LabelRows
 from jtruth.io.gold import read_gold
-from jtruth.io.parsing import as_table, parsed, text_of
+from jtruth.io.parsing import Records, as_table, parsed, text_of
 from jtruth.io.plan import LONG, SINGLE, TRANSPOSED, UNKNOWN, FilePlan, make_plan
 from jtruth.io.tables import by_sample, numbers, per_sample, read_predictions
 from jtruth.labels import Labels
@@ -119,9 +119,7 @@ def _of_export(rows: LabelRows, asked: FilePlan, leave_out: Iterable[str], notes
     return Opened(table, make_plan(table, asked), rows)
 
 
-def parsed_or_frame(
-    path: PathOrTable, sep: str | None = None
-) -> TextTable | tuple[dict[str, list[dict]], check.Source]:
+def parsed_or_frame(path: PathOrTable, sep: str | None = None) -> tuple[Records, check.Source] | TextTable:
     """A data frame as a table, of a file what `parsed` makes of it: no format of a tool is looked for."""
     return _of_frame(path) if not isinstance(path, tuple) and check.is_frame(path) else parsed(path, sep)
 

@@ -1,10 +1,11 @@
 """How many samples, labels and gold answers, and by whom? (Su 6.3.2, Lam & Stork 4.1)."""
 
+from jtruth.planning.more import Offer, more_data
 from jtruth.planning.search import best_plan
 from jtruth.planning.settings import Labeler, Plan, Setting, read_setting, regular_assignment
 from jtruth.planning.widths import approximate_width, simulated_width
 
 __all__ = [
-    "Labeler", "Plan", "Setting", "approximate_width", "best_plan", "read_setting", "regular_assignment",
-    "simulated_width",
+    "Labeler", "Offer", "Plan", "Setting", "approximate_width", "best_plan", "more_data", "read_setting",
+    "regular_assignment", "simulated_width",
 ]  # fmt: skip

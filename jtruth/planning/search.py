@@ -16,7 +16,7 @@ import numpy as np
 
 from jtruth._validation.in_range import check_positive
 from jtruth._validation.words import plain
-from jtruth.answers import Answer, Column, Curve, Document, Table, facts, how, sentence_notes, warning_notes
+from jtruth.answers import Answer, Column, Document, Table, facts, how, sentence_notes, warning_notes
 from jtruth.planning.settings import MOST_MIXES, Plan, Setting, plan_cost
 from jtruth.planning.widths import (
     Information,
@@ -132,7 +132,6 @@ class PlanSearch(Answer):
     best: PlanWidth  # simulated
     predicted: float  # its width by Fisher information
     others: tuple[PlanWidth, ...]  # the best plan of other mixes, simulated (`widths`) or by approximation
-    neighbours: tuple[PlanWidth, ...]  # half and twice the samples; approximation times its error for `best`
     setting: Setting
     wanted: str  # "width" or "budget"
     amount: float
@@ -141,12 +140,11 @@ class PlanSearch(Answer):
 
     def blocks(self) -> Document:
         """The plan, what else there is, and what was put in, for all faces."""
-        asked, best, size = self.setting, self.best, self.best.plan.num_samples
+        asked, best = self.setting, self.best
         bought = self.wanted == "budget"  # the narrowest: by simulation, of those that were simulated
         shown = [row for row in self.others if row.widths.size or not bought]
         named = [("this plan", best), *(("other mix", row) for row in shown)]
-        near = [("half" if row.plan.num_samples < size else "twice", row) for row in self.neighbours]
-        rows, sizes = ([{"plan": name, **_row(self, row)} for name, row in some] for some in (named, near))
+        rows = [{"plan": name, **_row(self, row)} for name, row in named]
         columns = (
             Column("num_samples", "samples"),
             *(Column(("labels_per_sample", k.name), plain(k.name), form="g") for k in asked.labelers),
@@ -158,15 +156,10 @@ class PlanSearch(Answer):
             k._asdict() | {"matrix": k.matrix.tolist(), "labels": labels}
             for k, labels in zip(asked.labelers, best.plan.labels, strict=True)
         ]
-        same_mix = sorted((best, *self.neighbours), key=lambda row: row.plan.num_samples)
-        points = {"x": [row.plan.num_samples for row in same_mix], "mean": [row.width for row in same_mix]}
         blocks = (
             Table("alternatives", "This plan, and the best of other mixes", "plan",
                   (*columns, simulated if bought else predicted), rows, unit=None,
                   draw="width" if bought else "cost"),
-            *([Table("sizes", "This mix with other numbers of samples", "plan", (*columns, predicted), sizes,
-                     unit=None)] if sizes else []),
-            Curve("", "Width by the number of samples, this mix", "samples", "width", {"": points}),
             facts(labelers=labelers),
             sentence_notes("", "What it takes for granted", (_INDEPENDENT,)), warning_notes(self.warnings),
             how(("put in", _guesses(asked)), ("computed", _how(self))),
@@ -177,7 +170,6 @@ class PlanSearch(Answer):
                 simulated={"width": best.width, "standard_error": best.standard_error,
                            "num_sets": int(best.widths.size), "method": best.method},
                 approximate_width=self.predicted, others=[_row(self, row) for row in self.others],
-                neighbours=[_row(self, row) for row in self.neighbours],
             ),
         )  # fmt: skip
         about = f"{asked.metric}, {100 * asked.level:g} % interval, target {asked.target}"
@@ -302,7 +294,7 @@ def best_plan(
     for row in simulated:  # what was simulated is shown as such, where it is still the plan of its mix
         if row.plan.labels in rows and rows[row.plan.labels].plan == row.plan:
             rows[row.plan.labels] = row
-    return _result(setting, rows, best, (wanted, amount), len(tried), smallest < largest)
+    return _result(setting, rows, best, (wanted, amount), len(tried))
 
 
 def _confirmed(
@@ -349,18 +341,13 @@ def _impossible(
     return f"{text}; the narrowest is {narrow:.3g}. Allow more samples, add labelers or gold, or widen it"
 
 
-def _result(setting, rows, best: PlanWidth, asked, number, free) -> PlanSearch:
+def _result(setting, rows, best: PlanWidth, asked, number) -> PlanSearch:
     (wanted, amount), plan = asked, best.plan
     approximate = approximate_width(setting, plan)
     others = sorted((r for k, r in rows.items() if k != plan.labels), key=lambda r: (r.cost, r.width))
     if wanted == "budget":  # what was simulated first: it was predicted to be narrowest, and is known best
         others.sort(key=lambda r: (r.widths.size == 0, r.width))
     ratio = best.width / approximate.width if approximate.width > 0 else 1.0
-    near = []
-    for size in sorted({max(plan.num_samples // 2, 1), 2 * plan.num_samples}) if free else ():
-        gold = size if plan.num_gold == plan.num_samples else min(plan.num_gold, size)
-        other = approximate_width(setting, Plan(size, plan.labels, gold))
-        near.append(PlanWidth(other.plan, other.cost, ratio * other.width))
     warnings = list(approximate.warnings) + list(best.warnings)
     if abs(ratio - 1) > 0.1:
         warnings.append(
@@ -371,6 +358,6 @@ def _result(setting, rows, best: PlanWidth, asked, number, free) -> PlanSearch:
             f"the simulated width {best.width:.3g} misses the {amount:g} asked for: allow a margin"
         )
     return PlanSearch(
-        best, approximate.width, tuple(others[:4]), tuple(near), setting, wanted, amount, number,
+        best, approximate.width, tuple(others[:4]), setting, wanted, amount, number,
         tuple(warnings),
     )  # fmt: skip

@@ -246,7 +246,7 @@ def read_setting(
         raise ValueError("there are no labelers: give --labeler name:error:cost, or a file of labels")
     guess = learned if prior is None else prior if labels is None else by_class(prior, labels.class_names)
     positive = options.setdefault("positive", 1 if labels is None else positive_of(labels)[0])
-    return Setting(guess, _classifier(classifier, len(guess), positive), kinds, **options)
+    return Setting(guess, guessed_classifier(classifier, len(guess), positive), kinds, **options)
 
 
 def kinds_of(
@@ -302,8 +302,8 @@ def _typed(text: str) -> tuple[str, list[float], float | None, int]:
     return parts[0], errors, cost, people
 
 
-def _classifier(text: str, classes: int, positive: int) -> Any:
-    """Accuracy, or (detection rate, false-alarm rate) as a matrix."""
+def guessed_classifier(text: str, classes: int, positive: int) -> Float[np.ndarray, "classes classes"]:
+    """The confusion matrix of an accuracy, or of a detection rate and a false-alarm rate."""
     try:
         numbers = [float(part) for part in text.split(",")]
     except ValueError:
@@ -313,12 +313,12 @@ def _classifier(text: str, classes: int, positive: int) -> Any:
             f"classifier {text!r}: give its accuracy, 0.9, or its detection and false-alarm rate, 0.85,0.1"
         )
     if len(numbers) == 1:
-        return numbers[0]
+        return _confusion(1 - numbers[0], classes, "the classifier")
     if classes != 2:
         raise ValueError(f"an operating point is for two classes; the prior has {classes}: give an accuracy")
     detection, alarm = numbers
-    matrix = [[1 - alarm, alarm], [1 - detection, detection]]
-    return matrix if positive == 1 else [row[::-1] for row in matrix[::-1]]
+    matrix = np.array([[1 - alarm, alarm], [1 - detection, detection]])
+    return matrix if positive == 1 else matrix[::-1, ::-1]
 
 
 def regular_assignment(

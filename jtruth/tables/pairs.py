@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int, Num
-from scipy.special import betainc, betaincinv
+from scipy.special import bdtr, betainc, betaincinv
 
 from jtruth._arrays import namespace
 from jtruth._host import lattice
+from jtruth._one_line import one_line
 from jtruth._random import Key
 from jtruth._validation.in_range import check_shape
 from jtruth.stats.draws import DrawsEstimate
@@ -196,6 +197,26 @@ def new_by_tuples(
     return TableDraws(
         new_tables(laid.repeat(copies, axis=0), key, what.prior(1 / what.num_classes, 0.5))
     ), what
+
+
+class Decided(NamedTuple):
+    """On how many of the samples at hand one of two classifiers is right where the other is wrong."""
+
+    first: DrawsEstimate
+    second: DrawsEstimate
+    size: float  # samples that the metric is about, on average
+    metric: str
+    same: bool  # whether both say the same of every sample
+
+    __repr__ = one_line
+
+    @property
+    def mcnemar(self) -> float | None:
+        """Two-sided exact p-value (binomial, McNemar 1947), where all classes are known."""
+        if np.ptp(self.first.draws) > 0 or np.ptp(self.second.draws) > 0:
+            return None
+        few, all_ = min(self.first.mean, self.second.mean), self.first.mean + self.second.mean
+        return min(1.0, 2 * float(bdtr(few, round(all_), 0.5)))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

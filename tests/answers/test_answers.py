@@ -21,7 +21,7 @@ from jtruth.comparison import LeaveOneOut, ModelComparison
 from jtruth.evaluation import errs_on, quick_labelers
 from jtruth.evaluation.calibration import evaluate_calibration
 from jtruth.lam_stork import estimate_error_rate, rogan_gladen
-from jtruth.planning import Labeler, Setting, best_plan
+from jtruth.planning import Labeler, Offer, Setting, best_plan, more_data
 from jtruth.testing.of_labels import brier
 from tests.answers.test_pages import read
 from tests.evaluation.crowds import crowd, experts
@@ -65,6 +65,7 @@ def issues():
     return suspicious_labels(LABELS, 0.2 + 0.6 * np.eye(2)[Y], key=0)
 
 
+DAYS = np.array([f"2026-01-{1 + k % 12:02}" for k in range(N)])
 ANSWERS = {
     "Evaluation": lambda: jt.evaluate(PRED, LABELS, **KNOWN),
     "Evaluation of three classes": lambda: jt.evaluate(Z[:, 0], THREE, **THREE_NOISE),
@@ -74,7 +75,10 @@ ANSWERS = {
     "Comparison": lambda: jt.compare_classifiers({"a": PRED, "b": WORSE}, LABELS, **KNOWN, at_least=0.8),
     "LabelerReport": lambda: quick_labelers(LABELS),
     "Prevalence": lambda: jt.prevalence(LABELS, gold=GOLD, assume="independent"),
+    "Prevalence by day": lambda: jt.prevalence(LABELS, gold=GOLD, by=DAYS),
+    "Labelers by day": lambda: jt.evaluation.labelers_by_group(LABELS, DAYS, gold=GOLD),
     "Prevalence by group": lambda: jt.prevalence(LABELS, gold=GOLD, by=np.arange(N) % 3),
+    "Prevalence by calibration": lambda: jt.prevalence(LABELS, calibration=(LABELS, Y)),
     "Gate": lambda: jt.prevalence(LABELS, gold=GOLD).require("1 >= .1", "1 < .5"),
     "ErrsOn": lambda: errs_on(LABELS, GOLD, {"words": RNG.random(N), "id": Y, "art": Y[::-1]}),
     "Preferences": lambda: jt.preferences(duel()),
@@ -88,6 +92,7 @@ ANSWERS = {
     "RatingAgreement": lambda: jt.rating_agreement(*LONG, Y[LONG[0]] + RNG.normal(0, 0.5, 3 * N)),
     "Issues": issues,
     "PlanSearch": plan,
+    "MoreData": lambda: more_data(LABELS, offer=Offer((1,), (30,), 1.0, 5.0), num_sets=1),
     "LabelRequest": lambda: next_labels(
         jt.Labels.from_matrix(np.where(np.arange(N)[:, None] % 3 == np.arange(3), -1, Z), 2), PRED, 5,
         rates=(np.tile([[0.8, 0.2], [0.2, 0.8]], (3, 1, 1)), EVEN)),
@@ -175,7 +180,7 @@ def in_json(block, held):
         case Matrix():
             assert set(held) == {"mean", "low", "high"}
         case Curve():
-            assert held["x"]
+            assert all(one["x"] for one in ([held] if "x" in held else held.values()))
 
 
 def test_every_table_is_a_frame(answer):

@@ -128,7 +128,8 @@ def test_every_table_of_a_command_is_what_its_ending_says(answer, refusal, small
     asked.to_json(small / "gold.json", orient="records")
     files = ("--gold", small / "gold.json", "--out", small / "back.json")
     told, _ = answer("consensus", labels, *files,
-                     "--format", "label_studio", "--question", "mood", "--method", "majority_vote")  # fmt: skip
+                     "--format", "label_studio",
+                     "--question", "mood", "--method", "majority_vote")  # fmt: skip
     records = json.loads((small / "back.json").read_text())
     assert {r["predictions"][0]["result"][0]["from_name"] for r in records} == {"mood"}
     chosen = [r["predictions"][0]["result"][0]["value"]["choices"] for r in records]

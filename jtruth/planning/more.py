@@ -1,0 +1,195 @@
+"""How many more labels, and how much gold? The width that each would give, from the labels there are.
+
+True classes are drawn from what labels and gold say of each sample, and what could be bought is drawn from
+them: labels of people like those in the file, or true classes of samples at random. With these `prevalence`
+or `evaluate` answers as it will. So all widths are simulated, on common random numbers, and of the intervals
+that the package prints; `benchmarks/more_labels.py` measures how far they were off.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from jtruth._host import picked
+from jtruth._one_line import one_line
+from jtruth._random import Stated, as_key, host_rng, stated
+from jtruth._validation import choose
+from jtruth._validation.in_range import check_not_negative, check_whole
+from jtruth._validation.words import number_of
+from jtruth.answers import Answer, Column, Document, Table, how, warning_notes
+from jtruth.answers.blocks import facts_of
+from jtruth.evaluation import evaluate, prevalence
+from jtruth.evaluation.inputs import read, read_gold
+from jtruth.labels import Labels
+from jtruth.learning.joint.posterior import JointPosterior, fit_joint
+
+_REDRAWN = 20  # times that a labeler is drawn anew who has labelled the sample; then it is somebody new
+_OFF = (  # the worst of the settings in benchmarks/more_labels.py
+    "in simulations off by 1 % (median; 3 % in nine of ten) for labels, 12 % (30 %) for verified labels"
+)
+_MEANT = {"population": "new samples", "in-sample": "these samples"}
+
+
+class Offer(NamedTuple):
+    """What may be bought."""
+
+    each: tuple[int, ...] = (1, 2, 3)  # more labels of each sample
+    verified: tuple[int, ...] = (30, 100)  # true classes of samples at random
+    cost_label: float = 1.0
+    cost_gold: float = np.inf  # of a verified label; infinite: not said
+
+    __repr__ = one_line
+
+
+OFFER = Offer()
+
+
+@dataclass(frozen=True, repr=False)
+class MoreData(Answer):
+    """Expected width of an interval, now and with more labels or verified labels."""
+
+    metric: str
+    target: str
+    level: float
+    offer: Offer
+    rows: tuple[dict[str, Any], ...]  # what is bought, what it costs, the width that it gives
+    num_sets: int  # data sets that each width is the mean of
+    key: Stated
+    warnings: tuple[str, ...] = ()
+
+    def blocks(self) -> Document:
+        """The question, the answer and what stands behind it, for all faces."""
+        columns = (
+            Column("num_labels", "labels", form=",d"), Column("num_gold", "verified", form=",d"),
+            Column("cost", "cost", form=",.2f"), Column("width", "simulated width"),
+        )  # fmt: skip
+        costs = {"cost_label": self.offer.cost_label, "cost_gold": self.offer.cost_gold}
+        gold = f"{costs['cost_gold']:g}" if np.isfinite(costs["cost_gold"]) else "not said (--cost-gold)"
+        drawn = number_of(self.num_sets, "data set")
+        blocks = (
+            Table("options", "What could be bought", "buy", columns, self.rows, unit=None, draw="width"),
+            warning_notes(self.warnings),
+            how(("cost", f"a label {self.offer.cost_label:g}, a verified label {gold}"),
+                ("width", f"simulated, mean of {drawn}; {_OFF}"),
+                ("assumed", "new labelers are like those in the file, and true classes are as labels say")),
+            facts_of(self, "metric", "target", "level", "num_sets", "key"), costs,
+        )  # fmt: skip
+        what = "the class shares" if self.metric == "prevalence" else self.metric
+        last = {bool(row["num_gold"]): row for row in self.rows[1:]}
+        text = [f"{row['buy']} would make it {_said(row['width'])}" for row in last.values()]
+        first = f"The interval of {what} for {_MEANT[self.target]} is {_said(self.rows[0]['width'])} wide"
+        about = f"{self.metric} of {_MEANT[self.target]}, {100 * self.level:g} % interval; key {self.key}"
+        return Document("How many more labels?", about, f"{'; '.join([first, *text])}.", blocks)
+
+
+def _said(width: float | None) -> str:
+    return "undetermined" if width is None else f"{width:.2f}"
+
+
+def more_data(
+    labels: Labels, gold: Any = None, *, y_pred: Any = None, metric: str = "prevalence", offer: Offer = OFFER,
+    key: Any = None, num_sets: int = 2, progress: Callable[[int, int], None] | None = None, **options: Any,
+) -> MoreData:  # fmt: skip
+    """What width more labels of each sample, or verified labels, would give.
+
+    Args:
+        labels: those there are; their labelers are learned as by `fit_joint`.
+        gold: known classes of samples chosen at random, as `prevalence` takes them.
+        y_pred: (samples,) predictions whose `metric` is meant; or the confusion matrix (classes, classes) of
+            a classifier that is only thought of. For "prevalence" there is none.
+        metric: "prevalence", the share of class `positive` (of all classes in the mean, if none is named),
+            or a metric of `evaluate`.
+        offer: what may be bought, and what it costs.
+        key: a whole number or a JAX key; 0 if None.
+        num_sets: data sets that each width is the mean of.
+        progress: called with (answers done, answers planned).
+        options: of `prevalence` or `evaluate`: positive (a name), assume, labelers_are, target, level.
+
+    Raises:
+        ValueError: labels that do not teach how their labelers err; a metric that there is not.
+
+    >>> z = np.random.default_rng(0).integers(0, 10, (60, 4)) < np.repeat([[8], [2]], 30, axis=0)
+    >>> found = more_data(Labels.from_matrix(z.astype(int), 2), offer=Offer((1,), (30,)), num_sets=1)
+    >>> [row["buy"] for row in found.rows], found.rows[2]["width"] < found.rows[0]["width"]
+    (['nothing', '1 more label each', '30 verified labels'], True)
+    """
+    said, key = stated(key), as_key(key)
+    check_whole(num_sets=num_sets)
+    check_not_negative(offer.cost_label, "cost_label")
+    known, guessed = read_gold(gold, labels)[0], np.ndim(y_pred) == 2
+    if metric != "prevalence":
+        named = [labels.class_names[0]] * labels.num_samples if guessed else y_pred
+        data = read(named, labels, None, None, gold, options.get("positive"))
+        y_pred, options["positive"] = y_pred if guessed else data.y_pred, data.classes[data.positive]
+    labels = replace(labels, inferred=())  # classes are codes from here
+    fit = fit_joint(labels, y_pred=None if guessed else y_pred, gold=known, key=key)
+    if not fit.usable:
+        raise ValueError(f"the labelers cannot be learned from these labels: {' '.join(fit.warnings)}")
+    numbers = sorted({min(g, int((known < 0).sum())) for g in offer.verified} - {0})
+    plans = [(0, 0), *((n, 0) for n in offer.each), *((0, g) for g in numbers)]
+    widths: list[list[float]] = [[] for _ in plans]
+    for s in range(num_sets):
+        rng = host_rng(key, "more data", s)
+        truth, more, order = drawn_from(labels, known, fit, max(offer.each, default=0), rng)
+        guess = picked(np.asarray(y_pred)[truth], rng.random(truth.size)) if guessed else y_pred
+        for k, (n, g) in enumerate(plans):
+            if k or not s or guessed:  # of what is there, once is enough
+                verified = known.copy()
+                verified[order[:g]] = truth[order[:g]]
+                widths[k].append(width_of(more[n], verified, guess, metric, {"key": key, **options}))
+            if progress is not None:
+                progress(s * len(plans) + k + 1, num_sets * len(plans))
+    rows = []
+    for (n, g), found in zip(plans, widths, strict=True):
+        what = (
+            f"{number_of(n, 'more label')} each" if n else number_of(g, "verified label") if g else "nothing"
+        )
+        cost = n * labels.num_samples * offer.cost_label + (g * offer.cost_gold if g else 0.0)
+        width = float(np.mean(found))
+        rows.append({"buy": what, "num_labels": n * labels.num_samples, "num_gold": g,
+                     "cost": cost if np.isfinite(cost) else None,
+                     "width": width if np.isfinite(width) else None})  # fmt: skip
+    asked = {"target": "population", "level": 0.95} | options
+    doubts = ("The classifier is thought of: give --predictions where there is one.",) if guessed else ()
+    return MoreData(metric, asked["target"], asked["level"], offer, tuple(rows), num_sets, said, doubts)
+
+
+def drawn_from(
+    labels: Labels, known: np.ndarray, fit: JointPosterior, most: int, rng: np.random.Generator
+) -> tuple[np.ndarray, list[Labels], np.ndarray]:
+    """True classes; the labels with 0, 1, ..., `most` more of each sample; unverified samples, shuffled."""
+    sample, people = np.arange(labels.num_samples), labels.num_labelers
+    truth = np.where(known >= 0, known, picked(fit.class_posterior, rng.random(sample.size)))
+    share = labels.labels_per_labeler() / labels.labels_per_labeler().sum()
+    like, grown = rng.choice(people, most, p=share), [labels]
+    taken = labels.entries()[0].astype(np.int64) * people + labels.entries()[1]
+    for j in range(most):
+        who = rng.choice(people, sample.size, p=share)
+        for _ in range(_REDRAWN):
+            again = np.isin(sample * people + who, taken)
+            who = np.where(again, rng.choice(people, sample.size, p=share), who)
+        again = np.isin(sample * people + who, taken)  # somebody new, who is like one of these
+        taken = np.concatenate([taken, (sample * people + who)[~again]])
+        label = picked(fit.mean_matrices[np.where(again, like[j], who), truth], rng.random(sample.size))
+        columns = {"sample": sample, "labeler": np.where(again, people + j, who), "label": label}
+        longer = {name: np.concatenate([getattr(grown[-1], name), new]) for name, new in columns.items()}
+        names = (*grown[-1].worker_names, f"new {j + 1}")
+        grown.append(replace(labels, **longer, num_labelers=len(names), workers=names, self_agreement=None))
+    return truth, grown, rng.permutation(np.flatnonzero(known < 0))
+
+
+def width_of(labels: Labels, gold: np.ndarray, y_pred: Any, metric: str, options: dict[str, Any]) -> float:
+    """Width of the interval that the package gives; NaN where nothing is determined."""
+    options |= {"gold": gold} if (gold >= 0).any() else {}
+    if metric == "prevalence":
+        positive = options.pop("positive", None)
+        shares = prevalence(labels, **options).shares
+        laws = [law for name, law in shares.items() if positive in (None, name)]
+    else:
+        metrics = evaluate(y_pred, labels, **options).metrics
+        choose("metric", metric, ("prevalence", *metrics))
+        laws = [metrics[metric]]
+    ends = [law.interval(options.get("level", 0.95)) for law in laws]
+    return float(np.mean([high - low for low, high in ends])) if ends else float("nan")
