@@ -2,12 +2,26 @@
 
 Run: python benchmarks/comparison_new_samples.py [SETS, 10000] [parts: known noisy]
 
-known: all classes are known. Twelve populations: accuracies (.5, .5), (.8, .8), (.8, .7), (.95, .9), each with
-correlation 0, .3 and .6 of being right. Nominal 95 % intervals: `jtruth.tables.pairs.new_difference` (paired
-Dirichlet with 1/2 a cell), Newcombe's paired interval (1998, method 10), Wald.
-
+known: all classes are known. Twelve populations: accuracies (.5, .5), (.8, .8), (.8, .7), (.95, .9), each
+with correlation 0, .3 and .6 of being right. Nominal 95 % intervals: `jtruth.tables.pairs.new_difference`
+(paired Dirichlet with 1/2 a cell), Newcombe's paired interval (1998, method 10), Wald.
 noisy: 200 samples, three labelers wrong in .2 (known), accuracies uniform in .75 to .9, half of the luck
 shared: `compare_classifiers` against the accuracies of the population, a twentieth of SETS sets.
+
+Measured on 2 x86 cores, Python 3.11, NumPy 2, SciPy 1.17. known, 5000 sets, Monte Carlo error of a coverage
+.003: mean over the populations (the least of twelve), mean width.
+
+   n        paired Dirichlet                Newcombe                    Wald
+  20   .954 (.927) width .399    .974 (.948) width .440    .896 (.685) width .383
+  50   .948 (.938) width .255    .962 (.943) width .270    .937 (.926) width .252
+ 100   .949 (.939) width .181    .957 (.947) width .187    .943 (.911) width .180
+ 200   .950 (.943) width .128    .954 (.945) width .131    .947 (.941) width .128
+ 500   .950 (.945) width .081    .951 (.945) width .082    .949 (.945) width .081
+
+noisy, 800 sets, error .008: the difference is covered in .949 (width .160), the first accuracy in .958
+(.130). The answer about these samples (width .093) covers the population's difference in .736. P(first
+better): means .03 .21 .40 .60 .80 .97 in six ranges; it was better in .04 .20 .41 .60 .75 .96 of them (errors
+.01 .04 .05 .06 .04 .01).
 """
 
 import sys
@@ -18,16 +32,13 @@ import jtruth as jt
 from jtruth.tables.pairs import new_difference
 from jtruth.tables.posterior import TableDraws
 
-ACCURACIES, CORRELATIONS, SIZES = (
-    ((0.5, 0.5), (0.8, 0.8), (0.8, 0.7), (0.95, 0.9)),
-    (0.0, 0.3, 0.6),
-    (20, 50, 100, 200, 500),
-)
+ACCURACIES, CORRELATIONS = ((0.5, 0.5), (0.8, 0.8), (0.8, 0.7), (0.95, 0.9)), (0.0, 0.3, 0.6)
+SIZES = (20, 50, 100, 200, 500)
 Z = 1.959964
 
 
 def population(one, two, correlation):
-    """Chances of (both right, only the first, only the second, neither); correlation as far as there is one."""
+    """Chances of (both right, only the first, only the second, neither), correlated as far as can be."""
     both = one * two + correlation * np.sqrt(one * (1 - one) * two * (1 - two))
     both = min(both, one, two)
     return np.array([both, one - both, two - both, 1 - one - two + both])
@@ -78,28 +89,25 @@ def paired(both, first, second, neither):
 
 
 def known(sets):
-    print(f"{'n':>4}" + "".join(f"{name:>32}" for name in ("paired Dirichlet", "Newcombe", "Wald")))
+    """Coverage and width of three intervals."""
+    ways = {"paired Dirichlet": paired, "Newcombe": newcombe, "Wald": wald}
+    print(f"{'n':>4}" + "".join(f"{name:>32}" for name in ways))
     for n in SIZES:
-        found = {name: [] for name in ("paired", "newcombe", "wald")}
+        found = {name: [] for name in ways}
         for k, (one, two) in enumerate(ACCURACIES):
             for c in CORRELATIONS:
-                counts = (
-                    np.random.default_rng([47, n, k, int(10 * c)])
-                    .multinomial(n, population(one, two, c), sets)
-                    .T
-                )
-                for name, interval in (("paired", paired), ("newcombe", newcombe), ("wald", wald)):
+                rng = np.random.default_rng([47, n, k, int(10 * c)])
+                counts = rng.multinomial(n, population(one, two, c), sets).T
+                for name, interval in ways.items():
                     low, high = interval(*counts)
-                    gap = one - two
-                    found[name].append([np.mean((low <= gap) & (gap <= high)), np.mean(high - low)])
-        row = "".join(
-            f"   {np.mean(v, axis=0)[0]:.3f} (least {np.min(v, axis=0)[0]:.3f}) {np.mean(v, axis=0)[1]:.3f}"
-            for v in map(np.array, found.values())
-        )
-        print(f"{n:>4}{row}")
+                    held = (low <= one - two) & (one - two <= high)
+                    found[name].append([held.mean(), np.mean(high - low)])
+        rows = [np.array(each).T for each in found.values()]
+        print(f"{n:>4}" + "".join(f"   {h.mean():.3f} (least {h.min():.3f}) {w.mean():.3f}" for h, w in rows))
 
 
 def noisy(sets):
+    """Coverage of differences of the population, and whether P(better) is right."""
     held, width, said, right, size, noise = [], [], [], [], 200, jt.noise.Symmetric(0.2, 2)
     for seed in range(sets):
         rng = np.random.default_rng([48, seed])
@@ -114,7 +122,8 @@ def noisy(sets):
         ends = np.array([law.interval()[:2] for law in laws])
         held.append((ends[:, 0] <= true) & (true <= ends[:, 1]))
         width.append(ends[:, 1] - ends[:, 0])
-        said.append(found.best["a"]), right.append(rates[0] > rates[1])
+        said.append(found.best["a"])
+        right.append(rates[0] > rates[1])
     held, width, said, right = map(np.array, (held, width, said, right))
     names = ("difference", "in-sample difference, of the population's", "accuracy")
     for k, name in enumerate(names):
@@ -122,10 +131,9 @@ def noisy(sets):
     bins = np.digitize(said, [0.1, 0.3, 0.5, 0.7, 0.9])
     for b in range(6):
         here = bins == b
-        error = np.sqrt(right[here].mean() * (1 - right[here].mean()) / here.sum())
-        print(
-            f"P(better) {said[here].mean():.3f}: was better in {right[here].mean():.3f} +- {error:.3f} of {here.sum()}"
-        )
+        share = right[here].mean()
+        error = np.sqrt(share * (1 - share) / here.sum())
+        print(f"P(better) {said[here].mean():.3f}: better in {share:.3f} +- {error:.3f} of {here.sum()}")
 
 
 if __name__ == "__main__":

@@ -8,11 +8,26 @@ questions each, 102 tests. Judges pass 85 % of the good and 20 % of the bad answ
 
 none: no column goes with anything; "false" is the share of sets with a finding, at a rate of .05. planted:
 judge a passes 15 points more per 100 words, judge b 35 points less of one model (where that leaves chances
-between .02 and .98), judge c as before; "false" is the mean share of false ones among the findings, "words" and
-"model" are how often the two are found. Covered: intervals of all tests; then of the true findings, whose sizes
-were chosen for being large (truth: the same of 60 000 samples). Monte Carlo errors in brackets.
+between .02 and .98), judge c as before; "false" is the mean share of false ones among the findings, "words"
+and "model" are how often the two are found. Covered: intervals of all tests; then of the true findings,
+whose sizes were chosen for being large (truth: the same of 60 000 samples). Monte Carlo errors in brackets.
 
-Measured: MEASURED
+Measured: AMD EPYC, 2 cores shared with others, Python 3.11.7, numpy 2.4.6, scipy 1.17.1; 300 sets, about 0.1
+CPU seconds each.
+
+                           false          words        model        covered        of findings
+    none    lax   n =  50  0.010 (0.006)            -            -  0.987 (0.001)  -
+    none    lax   n = 100  0.017 (0.007)            -            -  0.978 (0.001)  -
+    none    lax   n = 300  0.013 (0.007)            -            -  0.965 (0.001)  -
+    none    sharp n =  50  0.000 (0.000)            -            -  0.999 (0.000)  -
+    none    sharp n = 100  0.000 (0.000)            -            -  0.998 (0.000)  -
+    none    sharp n = 300  0.007 (0.005)            -            -  0.989 (0.001)  -
+    planted lax   n =  50  0.010 (0.006)  0.01 (0.01)  0.00 (0.00)  0.986 (0.001)  1.000 (0.000)
+    planted lax   n = 100  0.010 (0.005)  0.09 (0.02)  0.21 (0.02)  0.978 (0.001)  1.000 (0.000)
+    planted lax   n = 300  0.026 (0.005)  0.75 (0.03)  0.95 (0.01)  0.967 (0.001)  1.000 (0.000)
+    planted sharp n =  50  0.003 (0.003)  0.01 (0.00)  0.02 (0.01)  0.996 (0.000)  1.000 (0.000)
+    planted sharp n = 100  0.008 (0.005)  0.08 (0.02)  0.27 (0.03)  0.994 (0.000)  1.000 (0.000)
+    planted sharp n = 300  0.013 (0.003)  0.71 (0.03)  0.98 (0.01)  0.982 (0.001)  0.996 (0.002)
 """
 
 import sys
@@ -84,7 +99,7 @@ def measure(n, kind, planted, sets, seed):
             key: row[1] - 1e-12 <= (truth[key][0] if planted and real(key) else 0.0) <= row[2] + 1e-12
             for key, row in rows.items()
         }
-        covered.append(np.mean(list(inside.values())))
+        covered += [np.mean(list(inside.values()))] if inside else []
         of_found += [inside[key] for key in clear if planted and real(key)]
     power = f"{shown(words, '.2f')}  {shown(model, '.2f')}" if planted else f"{'-':>11}  {'-':>11}"
     what = "planted" if planted else "none"

@@ -40,7 +40,10 @@ def test_nothing_odd():
     assert look.findings == () and "Nothing odd was seen." in look.summary(full=True)
     commands = [step["command"] for step in look.next_steps]
     assert "jtruth labelers 'my labels.csv' --task item" in commands
-    assert "jtruth evaluate 'my labels.csv' --task item --predictions PRED.csv" in commands
+    assert "jtruth evaluate 'my labels.csv' --task item --rater 0" in commands
+    assert not any(
+        ".csv --" in command.replace("my labels.csv", "") for command in commands
+    )  # no invented file
     assert json.loads(json.dumps(look.to_dict()))["num_samples"] == 60
 
 
@@ -123,7 +126,7 @@ def test_one_labeler_is_not_identified():
     look = inspect_labels(Labels.from_matrix([[0], [1], [1]], 2))
     assert look.agreement is None and np.isnan(look.coefficients["krippendorff"].value)
     assert "not identified" in look.summary(full=True)
-    assert any("--gold" in step["command"] for step in look.next_steps)
+    assert any("ask LABELS.csv --truth" in step["command"] for step in look.next_steps)
     assert not any("--rater" in step["command"] for step in look.next_steps)
 
 

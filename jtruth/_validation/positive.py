@@ -7,7 +7,6 @@ then the other one is meant. Where the answer can be right or wrong, the errors 
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,7 @@ import numpy as np
 from jtruth._validation.words import number_of, plain, quoted
 
 # A family a line: words for the rest, and for what is meant beside one of them (a star: any other word).
-_MEANING = """
+_MEANING = [tuple(set(side.split("/")) for side in line.split(": ")) for line in """
 no/n/false/f/0/never: yes/y/true/t/1/always
 fail/failed/fails/failing/failure: pass/passed/passes/passing/success
 negative/neg/-: positive/pos/+
@@ -28,42 +27,34 @@ human: ai/bot/machine/llm/model/generated
 healthy/normal/benign/control/absent/none/nothing/ok/okay/fine/clean/ham/legit/legitimate/genuine/authentic/\
 safe/harmless/correct/accurate/valid/faithful/factual/grounded/supported/consistent/other/others/rest/\
 background/neutral: *
-"""
-_WITHOUT = ("no", "not", "non", "without")
-_PREFIXES = ("un", "in", "im", "ir", "il", "dis", "non")
+""".strip().split("\n")]  # fmt: skip
+_NOT = ("no ", "not ", "non ", "without ", "un", "in", "im", "ir", "il", "dis", "non")
 _ENOUGH = 20  # gold answers from which they say which class is the rarer one
 ASKED, MEANING = "as asked", "by its meaning"
 
 
 def positive_of(labels: Any, positive: Any = None, gold: np.ndarray | None = None) -> tuple[int, str]:
-    """Code of the positive class of `Labels`, and how it was chosen, in words.
+    """Code of the positive class of `Labels` (by name or code, if somebody said it), and how it was chosen.
 
-    Args:
-        labels: whose classes they are.
-        positive: its name or code, if somebody said it.
-        gold: (samples,) known classes, -1 where unknown; the rarer class is the rarer one among 20 or more of
-            these, else among the labels.
-
-    Raises:
-        ValueError: no such class.
+    The rarer class is the rarer one among 20 or more of the samples of known class (`gold`, -1 where
+    unknown), else among the labels. ValueError: no such class.
     """
     names = tuple(map(str, labels.class_names))
+    two = len(names) == 2
     if positive is not None:
         return _named(positive, names), ASKED
-    if len(names) == 2 and (meant := _meant(*names)) is not None:
+    if two and (meant := _meant(*names)) is not None:
         return meant, MEANING
-    if "classes" not in labels.inferred:
-        return 1, "the second of the classes in the order given"
-    if len(names) == 2 and labels.scale != "nominal":
-        return 1, "the higher one"
+    if "classes" not in labels.inferred or (two and labels.scale != "nominal"):
+        given = "classes" not in labels.inferred
+        return 1, "the second of the classes in the order given" if given else "the higher one"
     known = np.zeros(0, np.int64) if gold is None else np.asarray(gold)[np.asarray(gold) >= 0]
     codes, what = (known, "gold label") if known.size >= _ENOUGH else (labels.entries()[2], "label")
-    counts = np.bincount(codes, minlength=len(names))
-    if len(names) == 2 and counts[0] == counts[1]:
-        return 1, f"as frequent as the other among {number_of(codes.size, what)}"
-    rare = "rarer" if len(names) == 2 else "rarest"
+    counts, among = np.bincount(codes, minlength=len(names)), f"among {number_of(codes.size, what)}"
+    if two and counts[0] == counts[1]:
+        return 1, f"as frequent as the other {among}"
     rarest = int(np.where(counts > 0, counts, codes.size + 1).argmin())
-    return rarest, f"the {rare} among {number_of(codes.size, what)}"
+    return rarest, f"the {'rarer' if two else 'rarest'} {among}"
 
 
 def positive_line(classes: Sequence[str], positive: str, chosen: str) -> str:
@@ -93,18 +84,11 @@ def _meant(first: str, second: str) -> int | None:
     (0, 0, 1, None)
     """
     pair = [" ".join(re.split(r"[\W_]+", name.casefold())).strip() or name for name in (first, second)]
-    for rest, meant in _families():
-        sides = [word in rest and (pair[1 - k] in meant or not (meant or pair[1 - k] in rest))
-                 for k, word in enumerate(pair)]  # fmt: skip
+    for rest, meant in _MEANING:
+        sides = [one in rest and (other in meant or ("*" in meant and other not in rest))
+                 for one, other in (pair, pair[::-1])]  # fmt: skip
         if any(sides):
             return 1 - sides.index(True)
-    denied = [word.split(" ")[0] in _WITHOUT or word in {f"{no}{pair[1 - k]}" for no in _PREFIXES}
-              for k, word in enumerate(pair)]  # fmt: skip
+    denied = [one.startswith(_NOT[:4]) or one in {f"{no}{other}" for no in _NOT} or one in ("no", "not")
+              for one, other in (pair, pair[::-1])]  # fmt: skip
     return 1 - denied.index(True) if sum(denied) == 1 else None
-
-
-@lru_cache
-def _families() -> tuple[tuple[frozenset[str], frozenset[str]], ...]:
-    """Words for the rest, and for what is meant (none: any other word)."""
-    lines = (line.split(": ") for line in _MEANING.strip().split("\n"))
-    return tuple((frozenset(rest.split("/")), frozenset(meant.split("/")) - {"*"}) for rest, meant in lines)

@@ -14,8 +14,9 @@ x, half-way to the limit.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from math import ceil, isnan
 from typing import Any, NamedTuple
 
@@ -29,6 +30,7 @@ from jtruth.answers.blocks import Column, Document, Table, facts
 MET, NOT_MET, OPEN = "met", "not met", "cannot tell"
 EXIT = {MET: 0, NOT_MET: 3, OPEN: 4}  # codes with which a command ends; the worst comes second
 _WORST = (NOT_MET, OPEN, MET)
+_TURN = str.maketrans("<>≤≥", "><≥≤")
 _MOST = 1_000_000  # verified items that anybody would collect
 _FORM = "write NAME >= LIMIT with one of >= > <= <, such as {!r}"
 
@@ -125,26 +127,56 @@ def require(
     if not requirements:
         raise ValueError(f"no requirement: {_FORM.format(example)}")
     rows = tuple(_row(text, *_read(text, find, example), confidence, num_gold) for text in requirements)
+    if isinstance(answer, Answer) and answer.brief().alarms:  # numbers below an alarm mean nothing
+        rows = tuple(row | {"verdict": OPEN, "gold_needed": None, "alarm": True} for row in rows)
     return Gate(answer, float(confidence), rows)
+
+
+def named_quantity(text: str, laws: Any, noun: str, metrics: Sequence[str] = ()) -> Quantity:
+    """The number that a requirement calls "m1", "m1 accuracy" or "m1 - m2"; `laws` have them by name.
+
+    How much one verified item says of a difference: as if both were right independently of each other.
+    """
+    values: Mapping[str, Any] = laws.values
+    differences: Mapping[tuple[str, str], Any] = laws.differences
+    said = {name: (name, *(f"{name} {metric}" for metric in metrics)) for name in values}
+    for name, law in values.items():
+        if text in said[name]:
+            return Quantity(law)
+    for pair, turned in product(differences, (False, True)):
+        a, b = pair[::-1] if turned else pair
+        if any(text in (f"{one} - {two}", f"{one}-{two}") for one, two in product(said[a], said[b])):
+            variance = sum(values[name].mean * (1 - values[name].mean) for name in (a, b))
+            return Quantity(differences[pair], variance, turned)
+    names, of = ", ".join(map(plain, values)), f"; the metric is {metrics[0]}" if metrics else ""
+    raise ValueError(f"{text!r} is neither a {noun} nor a difference A - B of two; {noun}s: {names}{of}")
 
 
 def _read(text: str, find: Find, example: str) -> tuple[Quantity, str, float]:
     """The number, the sign and the limit of a requirement; a name may hold signs too."""
-    problem, text = f"requirement {text!r}: {_FORM.format(example)}", str(text).replace("\N{MINUS SIGN}", "-")
-    for sign in re.finditer(r">=|<=|≥|≤|>|<", text):
-        left, right = text[: sign.start()].strip(), text[sign.end() :].strip()
-        percent = right.endswith("%")
-        limit = number_in(right.rstrip("% ")) / (100 if percent else 1)
+    form, problem = _FORM.format(example), ""
+    plain_text = str(text).replace("\N{MINUS SIGN}", "-")
+    for sign in re.finditer(r">=|<=|≥|≤|>|<", plain_text):
+        left, right = plain_text[: sign.start()].strip(), plain_text[sign.end() :].strip()
         if not left or not right or right[0] in "=<>":
             continue
-        if abs(limit) > 1:
+        turned, limits = sign[0].translate(_TURN), (_share(left), _share(right))
+        if any(abs(limit) > 1 for limit in limits[1:] if not isnan(limit)):
             raise ValueError(f"requirement {text!r}: the limit is a share, such as .8 or 80%")
         try:
-            found = find(left) if not isnan(limit) else find(f"{left} - {right}")
-            return found, sign[0], 0.0 if isnan(limit) else limit
+            if not isnan(limits[1]):
+                return find(left), sign[0], limits[1]
+            if not isnan(limits[0]):
+                return find(right), turned, limits[0]
+            return find(f"{left} - {right}"), sign[0], 0.0
         except ValueError as unknown:
-            problem = f"requirement {text!r}: {unknown}"
-    raise ValueError(problem)
+            problem = f"{unknown}; "
+    raise ValueError(f"requirement {text!r}: {problem}{form}")
+
+
+def _share(text: str) -> float:
+    """A share, .8 or 80%; NaN of what is no number."""
+    return number_in(text.rstrip("% ")) / (100 if text.endswith("%") else 1)
 
 
 def _row(
@@ -159,7 +191,7 @@ def _row(
     verdict = MET if p >= confidence else NOT_MET if 1 - p >= confidence else OPEN
     needed = gold_to_decide(found, limit, confidence, num_gold) if verdict == OPEN else None
     return {"requirement": text, "probability": None if isnan(p) else float(p), "verdict": verdict,
-            "gold_needed": needed}  # fmt: skip
+            "gold_needed": needed, "alarm": False}  # fmt: skip
 
 
 def gold_to_decide(found: Quantity, limit: float, confidence: float, num_gold: int) -> int | None:
@@ -183,6 +215,8 @@ def _sentence(row: dict[str, Any], confidence: float, of: str) -> str:
     name, verdict, p = plain(row["requirement"]), row["verdict"], row["probability"]
     if p is None:
         return f"Requirement {name!r} cannot be decided: these labels do not determine the number."
+    if row["alarm"]:
+        return f"Requirement {name!r} cannot be decided: what stands above this comes first."
     says = f"Requirement {name!r} is {verdict}: probability {_chance(p, confidence)} {of}."
     if verdict != OPEN:
         return says

@@ -64,7 +64,9 @@ class GoldRequest(Answer):
         columns = (Column("stratum", "stratum"), Column("stratum_size", "size of the stratum", form="d"))
         sentence = f"Verify these {number_of(len(rows), 'sample')}: a stratified random sample."
         if self.to_halve:
-            sentence += f" About {self.to_halve} more verified labels would halve the intervals."
+            sentence += (
+                f" About {self.to_halve} more verified labels would halve the intervals of these samples."
+            )
         blocks = (
             Queue("samples", "Samples to verify", "sample", columns, rows),
             facts(strata=self.strata, to_halve=self.to_halve),

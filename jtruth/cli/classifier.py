@@ -34,9 +34,10 @@ def judged(args: Any, *, what_if: bool = False) -> tuple[Any, tuple[str, ...], A
     from jtruth import evaluation
     from jtruth.cli.reading import Tables, with_calibration, with_notes
 
-    args, calibration = with_calibration(args)
+    new, calibration = with_calibration(args)
     with progress("part", 2 if what_if else 1) as advance:
-        tables, file = Tables(args, args.predictions, args.gold, args.noise), args.predictions
+        tables, file = Tables(new, args.predictions, new.gold, args.noise), args.predictions
+        args.how_read = new.how_read
         by = (
             tables.alone
             if calibration and args.rater in map(str, calibration[0].worker_names)
@@ -85,6 +86,8 @@ def evaluate(args: Any) -> None:
 
 def _next(args: Any, tables: Any = None) -> str:
     """The command worth running next: gold (of `tables`) where only gold helps, else a look at the labels."""
+    if args.command is evaluate and args.calibration is not None:
+        return next_step(args, "--full", "the checks of the calibration")
     if tables is not None:
         return tables.gold_step()
     return next_step(args, "", "what the labels look like, and what is suspicious", "inspect")

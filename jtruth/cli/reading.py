@@ -1,6 +1,5 @@
 """From what a person typed to labels, predictions, gold and noise models."""
 
-import re
 import shlex
 from collections.abc import Sequence
 from contextlib import suppress
@@ -15,7 +14,7 @@ import numpy as np
 from jtruth._validation import check_columns, positive_of, with_tasks
 from jtruth._validation.text import TextTable
 from jtruth._validation.words import LOOK, Read, column_called, duplicates, number_in
-from jtruth.cli.options import next_step
+from jtruth.cli.options import COMMANDS, as_typed, next_step
 from jtruth.io import FilePlan, Gold, apply, read_noise, read_predictions, read_scores
 from jtruth.io.apply import found_beside
 from jtruth.io.cells import typed_map, typed_names
@@ -196,13 +195,9 @@ class Tables:
         num, why = min(30, self.labels.num_samples), f"fill it in, then add --gold {path}"
         if asking:
             return next_step(self.args, f"--ask {num} {asking} {path}", why)
-        options = ("predictions", "pred_task", "pred_label") if typed.get("predictions") else ()
-        words = [
-            w for name in options if typed.get(name) for w in (f"--{name.replace('_', '-')}", typed[name])
-        ]
-        words += ["--common-only"] if options and typed.get("common_only") else []
-        more = shlex.join(map(str, (*words, "--truth", "--num", num, "--out", path)))
-        return next_step(self.args, more, why, "ask")
+        ask = next(one for one in COMMANDS if one.__name__ == "ask")
+        same = {name: value for name, value in typed.items() if name in COMMANDS[ask][0] and name != "metric"}
+        return next_step(as_typed(ask, **same | {"truth": True, "num": num, "out": path}), "", why)
 
     def columns(self) -> dict[str, np.ndarray]:
         """Columns of the file of labels that are no part of these, by name."""
@@ -281,45 +276,42 @@ class Tables:
         return apply.beside(self.opened.table, self.plan, name)
 
 
-_PEOPLE = re.compile(r"(^|[\W_])(humans?|experts?|people|persons?|gold|truth)([\W_]|$)", re.IGNORECASE)
-NO_TRUTH = (
-    "{}: which column holds the true classes? Say --gold column:NAME, or --gold worker:NAME of a labeler"
-)
-
-
 def with_calibration(args: Any) -> tuple[Any, Any]:
     """What was typed about the new items, and (labels, gold) of the file of --calibration; None without one.
 
-    The truth of that file is where --gold says, or the one column or labeler that is called like it; the new
-    items are read with its judges and classes where nothing is typed.
+    The truth of that file is where --gold says, or as `together` finds it. The new items are read with its
+    judges and classes where nothing is typed.
     """
     if getattr(args, "calibration", None) is None:
         return args, None
-    typed = SimpleNamespace(**vars(args) | {"file": args.calibration, "order": None, "calibration": None})
-    if typed.gold is None:
-        file = opened(typed.file, asked_of(typed), typed.sep)
-        rows = file.rows()
-        found = {found_beside(rows, file.plan).get("gold", "")} - {""}
-        kind = _COLUMN if file.plan.labelers else _WORKER
-        found = found or {f"{kind}{name}" for name in set(rows.worker) if _PEOPLE.search(name)}
-        if len(found) != 1:
-            raise ValueError(NO_TRUTH.format(typed.file.name))
-        typed.gold = Path(found.pop())
-    tables = Tables(typed, typed.gold)
-    gold, labels = tables.gold(), tables.labels
-    again = {"gold": None, "labelers": args.labelers, "classes": args.classes}
-    if args.file != _STDIN:
-        header, judges = set(as_table(args.file, args.sep).header), tables.plan.labelers or ()
-        if args.labelers is None and judges and set(judges) & header:
-            again["labelers"] = ",".join(name for name in judges if name in header)
-    new = SimpleNamespace(**vars(args) | again)
+    if args.calibration == _STDIN:
+        raise ValueError("--calibration -: give a file, which is read twice")
+    from jtruth.evaluation.calibrated import PERSON
+
+    old = SimpleNamespace(**vars(args) | {"file": args.calibration, "order": None})
+    file = opened(old.file, asked_of(old), old.sep)
+    if old.gold is None and (found := found_beside(file.rows(), file.plan).get("gold")):
+        old.gold = Path(found)
+    tables = Tables(old, old.gold, by=args.by if args.by in file.table.header else None)
+    new, labels = SimpleNamespace(**vars(args) | {"gold": None}), tables.labels
+    who = str(old.gold).removeprefix(_WORKER)
+    if who != str(old.gold) and who in map(str, labels.worker_names):  # a labeler like the others
+        pair: Any = labels.without_labeler(who), labels.labels_of(who)
+    else:
+        pair = labels, tables.gold()
+    judges = [name for name in map(str, labels.worker_names) if not PERSON.search(name)]
+    if args.file == _STDIN:
+        return new, pair
+    if args.labelers is None:
+        header = opened(args.file, asked_of(new), args.sep).table.header
+        new.labelers = ",".join(name for name in judges if name in header) or None
     try:
-        Tables(new, by=getattr(args, "by", None))
+        Tables(new, by=args.by)
     except ValueError as why:
         if args.classes is not None or "the only label" not in str(why):
             raise
         new.classes = list(map(str, labels.class_names))  # a judge who always says the same
-    return new, (labels, gold)
+    return new, pair
 
 
 def asked_of(args: Any) -> FilePlan:

@@ -40,8 +40,9 @@ def prevalence(args: Any) -> None:
     from jtruth.cli.reading import Tables, class_code, with_calibration, with_notes
     from jtruth.evaluation.gold.shares import prevalence
 
-    args, calibration = with_calibration(args)
-    tables = Tables(args, args.gold, by=args.by)
+    new, calibration = with_calibration(args)
+    tables = Tables(new, new.gold, by=args.by)
+    args.how_read = new.how_read
     labels, gold = tables.labels, tables.gold_sample()
     code = class_code(args.positive, labels)
     with progress("answer") as advance:
@@ -73,7 +74,10 @@ def _advice(request: Any, tasks: list[str], name: str) -> list[str]:
         return []
     lines = []
     if request.to_halve:
-        lines.append(f"about {request.to_halve} more gold answers would halve the interval of class {name!r}")
+        lines.append(
+            f"about {request.to_halve} more gold answers would halve the interval of class {name!r} in "
+            "these samples"
+        )
     lines.append(f"verify next: {quoted(tasks, 10)} (a stratified random sample; --ask-out writes it)")
     return lines
 

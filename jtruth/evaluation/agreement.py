@@ -18,7 +18,8 @@ from jtruth._validation.words import Read, number_of, plain, some
 from jtruth.answers import Answer, Column, Curve, Document, Table, facts, how, warning_notes
 from jtruth.answers.blocks import facts_of
 from jtruth.evaluation.checks.first_look import first_look
-from jtruth.evaluation.inputs import as_labels, labels_of_columns, read_gold
+from jtruth.evaluation.inputs import as_labels, read_gold
+from jtruth.evaluation.one_judge import labels_of_columns
 from jtruth.evaluation.parts import first_lines
 from jtruth.inspection import coefficient_table
 from jtruth.labels import Labels, must_be_labels

@@ -70,7 +70,7 @@ def evaluate(
         gold: (samples,) known classes, -1 where unknown. With learned error rates and assume "unknown" they
             say what the labels are worth (`jtruth.evaluation.gold.tables`); else they are clamped.
             Gold that is not a random sample of all is a `jtruth.io.Gold`, as `read_gold_sample` reads it.
-        calibration: (labels, gold) of other items, or what `jtruth.io.read` returns: the labelers' error rates
+        calibration: (labels, gold) of other items, or what `jtruth.io.read` returns: labelers' error rates
             come from there, and the classifier errs independently of them given the class.
         assume: what classifier and labelers share given the class: "unknown" (None means the same), as much
             as on public data sets; "independent", nothing; "shared_difficulty", hard samples;
@@ -287,7 +287,9 @@ def _by_gold(data: Inputs, model: Model, fit: JointPosterior | None) -> Evaluati
     drawn = by_gold.tables_by_gold(data, posterior, "tables by gold")
     draws = ranges.labeler_draws(readings, labels, stream(data.key, "labelers beside gold"))
     without = ranges.labeler_laws(draws, labels, data.labelers_are)
-    laws = by_gold.labeler_laws_by_gold(without, labels, posterior, data.known, data.key)
+    laws = by_gold.laws_by_gold(
+        without, by_gold.labeler_tables_by_gold(labels, posterior, data.known, data.key)
+    )
     asked = [data.positive] if "recall" in data.headline else range(len(data.classes))
     few = by_gold.few_of_classes(data, asked, [data.y_pred])
     notes = (*by_gold.kind_warnings(data.labelers_are, without, laws), *by_gold.gold_warnings(data), *few)

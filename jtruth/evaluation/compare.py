@@ -34,7 +34,7 @@ from jtruth.evaluation.assumptions.registry import ASSUMPTIONS, INDEPENDENT, che
 from jtruth.evaluation.checks.first_look import look_at
 from jtruth.evaluation.checks.of_labels import refusal
 from jtruth.evaluation.checks.prior_sensitivity import doubts_of
-from jtruth.evaluation.compared import Comparison, Decided, Laws, Pair, consistent, joined
+from jtruth.evaluation.compared import Comparison, Laws, Pair, consistent, joined
 from jtruth.evaluation.gold.tables import (
     BY_GOLD,
     equal_chances,
@@ -50,6 +50,7 @@ from jtruth.stats.estimates import Estimate
 from jtruth.tables.metrics import Metric, named_metric
 from jtruth.tables.new_samples import NewSamples, as_ratio
 from jtruth.tables.pairs import (
+    Decided,
     Tuples,
     group_symbols,
     new_by_tuples,
@@ -101,7 +102,7 @@ class _Asked:
         if not self.whole or as_ratio(one, self.table.shape):
             return NewSamples(self.table, self.key).estimate(one)
         _, later, what = self.drawn[0]
-        return later.estimate(what.of_one(metric, place))
+        return replace(later.estimate(what.of_one(metric, place)), middle=self.table.estimate(one).mean)
 
     def difference(self, metric: Metric, pair: tuple[int, int], new: bool) -> DrawsEstimate:
         """What the first classifier of a pair has more of; a predictive one is within what samples allow.
@@ -239,7 +240,7 @@ def compare_groups(
 
     Args:
         y_pred, labels, positive, how: as for `evaluate`.
-        by: (samples,) the group of each sample, 2 to 50 of them; or a Series or dict by task id.
+        by: (samples,) the group of each sample; or a Series or dict by task id.
         metric: any metric of hard predictions by name, see `jtruth.tables.metrics`.
         target: as for `compare_classifiers`; new samples are drawn for each group apart.
 

@@ -12,13 +12,13 @@ right in half of the cases). Then no probability is given, and about how many go
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
-from itertools import permutations, product
-from typing import Any, NamedTuple
+from functools import cached_property
+from itertools import permutations
+from typing import Any
 
 import numpy as np
 from jaxtyping import Float
-from scipy.special import bdtr, ndtr
+from scipy.special import ndtr
 
 from jtruth._one_line import one_line
 from jtruth._random import Key, Stated, host_rng
@@ -26,12 +26,12 @@ from jtruth._validation import positive_line
 from jtruth._validation.words import number_of, plain
 from jtruth.answers import Answer, Column, Document, Table, check_notes, facts, how, law_row, warning_notes
 from jtruth.answers.blocks import cell_text, facts_of, law_column, value_of
-from jtruth.answers.require import Gate, Quantity, require
+from jtruth.answers.require import Gate, named_quantity, require
 from jtruth.evaluation import parts
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import Estimate, check_level
 from jtruth.tables.metrics import Metric, of_one_class, title
-from jtruth.tables.pairs import NewDifference
+from jtruth.tables.pairs import Decided, NewDifference
 
 TOLD = 0.95  # probability from which it can be told who is better
 _DRAWS, _MOST_ORDERED = 4000, 5  # of so many at most the whole order is shown
@@ -45,32 +45,11 @@ CLOSE = 0.03  # two are close if the interval of their difference is within this
 Pair = tuple[str, str]
 
 
-class Decided(NamedTuple):
-    """On how many of the samples at hand one of two classifiers is right where the other is wrong."""
-
-    first: DrawsEstimate
-    second: DrawsEstimate
-    size: float  # samples that the metric is about, on average
-    metric: str
-    same: bool  # whether both say the same of every sample
-
-    __repr__ = one_line
-
-    @property
-    def mcnemar(self) -> float | None:
-        """Two-sided exact p-value (binomial, McNemar 1947), where all classes are known."""
-        if np.ptp(self.first.draws) > 0 or np.ptp(self.second.draws) > 0:
-            return None
-        few, all_ = min(self.first.mean, self.second.mean), self.first.mean + self.second.mean
-        return min(1.0, 2 * float(bdtr(few, round(all_), 0.5)))
-
-
 def drawn(law: Estimate) -> Float[np.ndarray, " draws"]:
     """Draws of a distribution, those in which it is defined; of one without draws even quantiles."""
-    if isinstance(law, DrawsEstimate):
-        return law.draws[~np.isnan(law.draws)]
-    quantiles = law._quantile((np.arange(_DRAWS) + 0.5) / _DRAWS)
-    return quantiles[~np.isnan(quantiles)]
+    whole = isinstance(law, DrawsEstimate)
+    draws = law.draws if whole else law._quantile((np.arange(_DRAWS) + 0.5) / _DRAWS)
+    return draws[~np.isnan(draws)]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -133,12 +112,11 @@ class Laws:
 
         With `beyond` 0 the better one is meant, and equal ones share it: a tie counts half.
         """
-        (law, turned), draws = _turned(self.differences, first, second), self.difference(first, second)
-        draws = self.sign * draws
-        if not draws.size:
-            return float("nan")
-        if beyond == 0 and isinstance(law, NewDifference):
-            return law.above if self.sign * turned > 0 else 1 - law.above
+        law, turned = _turned(self.differences, first, second)
+        draws = self.sign * self.difference(first, second)
+        if not draws.size or (beyond == 0 and isinstance(law, NewDifference)):
+            above = law.above if isinstance(law, NewDifference) else float("nan")
+            return above if self.sign * turned > 0 else 1 - above
         half = 0.5 if beyond == 0 else 0.0
         return float((draws > beyond).mean() + half * (draws == beyond).mean())
 
@@ -152,24 +130,6 @@ def _turned(differences: Mapping[Pair, DrawsEstimate], first: str, second: str) 
     """The difference of two as it is kept, and -1 if it is that of the second minus the first."""
     turned = (second, first) in differences
     return differences[(second, first) if turned else (first, second)], -1 if turned else 1
-
-
-def named_quantity(laws: Laws, text: str, noun: str, metrics: Sequence[str] = ()) -> Quantity:
-    """The number that a requirement calls "m1", "m1 accuracy" or "m1 - m2".
-
-    How much one verified item says of a difference: as if both were right independently of each other.
-    """
-    said = {name: (name, *(f"{name} {metric}" for metric in metrics)) for name in laws.names}
-    for name, law in laws.values.items():
-        if text in said[name]:
-            return Quantity(law)
-    for a, b in permutations(said, 2):
-        if any(text in (f"{one} - {two}", f"{one}-{two}") for one, two in product(said[a], said[b])):
-            law, sign = _turned(laws.differences, a, b)
-            variance = sum(laws.values[name].mean * (1 - laws.values[name].mean) for name in (a, b))
-            return Quantity(law, variance, sign < 0)
-    names, of = ", ".join(map(plain, laws.names)), f"; the metric is {metrics[0]}" if metrics else ""
-    raise ValueError(f"{text!r} is neither a {noun} nor a difference A - B of two; {noun}s: {names}{of}")
 
 
 def consistent(
@@ -238,18 +198,19 @@ class Comparison(Laws, Answer):
     @property
     def in_sample(self) -> "Comparison":
         """The same answer about these samples."""
-        return self._about(parts.IN_SAMPLE)
+        return self if self.target == parts.IN_SAMPLE else self.turned
 
     @property
     def population(self) -> "Comparison":
         """The same answer about new samples of the same kind."""
-        return self._about(parts.POPULATION)
+        return self if self.target == parts.POPULATION else self.turned
 
-    def _about(self, target: str) -> "Comparison":
-        if target == self.target:
-            return self
+    @property
+    def turned(self) -> "Comparison":
+        """The same answer about the other target."""
         mine = Laws(self.values, self.differences, self.columns, self.sign)
         now = {name: getattr(self.other, name) for name in ("values", "differences", "columns")}
+        target = parts.IN_SAMPLE if self.target == parts.POPULATION else parts.POPULATION
         return replace(self, target=target, other=mine, **now)
 
     @property
@@ -311,7 +272,11 @@ class Comparison(Laws, Answer):
             p = np.array([self.values[name].mean for name in pair])
             apart = len(self.sizes) * float((p * (1 - p)).sum())
         needed = 4 * apart / d**2 if d > 0 else np.inf
-        return None if needed > self.num_samples else max(int(np.ceil(needed / 10) * 10), 10)
+        return (
+            None
+            if needed > self.num_samples or self.num_gold >= self.num_samples
+            else max(int(np.ceil(needed / 10) * 10), 10)
+        )
 
     @property
     def noun(self) -> str:
@@ -325,9 +290,8 @@ class Comparison(Laws, Answer):
 
     def require(self, *requirements: str, confidence: float = 0.95) -> Gate:
         """The verdict on "m1 > m2", "m1 - m2 >= -.02", "m1 accuracy >= .8"; see `jtruth.answers.require`."""
-        find = partial(named_quantity, self, noun=self.noun, metrics=(self.metric, title(self.metric)))
-        example = " > ".join(map(plain, self.ranking[:2]))
-        return require(self, find, requirements, confidence, self.num_gold, example)
+        find = lambda text: named_quantity(text, self, self.noun, (self.metric, title(self.metric)))  # noqa: E731
+        return require(self, find, requirements, confidence, self.num_gold, " > ".join(self.ranking[:2]))
 
     def at_level(self, level: float) -> "Comparison":
         """The same answer with intervals of another probability."""
@@ -336,20 +300,17 @@ class Comparison(Laws, Answer):
     def blocks(self) -> Document:
         """The question, the answer and what stands behind it, for all faces."""
         metric, kind = title(self.metric), parts.interval_title(self.level, self.interval_kind)
-        views = [
-            {"sentence": text, "values": dict(zip(self.names, v, strict=True))}
-            for text, v in self.assumptions
-        ]
+        said = [(text, dict(zip(self.names, v, strict=True))) for text, v in self.assumptions]
+        views = [{"sentence": text, "values": values} for text, values in said]
         heads = [Column(("values", name), plain(name)) for name in self.ranking]
-        rows, about = self._rows(), self.target
-        other = self._about(parts.IN_SAMPLE if about == parts.POPULATION else parts.POPULATION)
+        rows, other = self._rows(), self.turned
         there = {"classifiers": _classifiers(other, metric).rows, "differences": other._rows()}
         chance = Column("first_better", f"P(first better{self.beyond})", form=".2f")
         shown = [] if all(row["first_better"] is None for row in rows) else [chance]
         blocks = (
             _classifiers(self, metric),
             difference_table("comparison.differences", f"Differences {parts.ABOUT[self.target]}", rows, shown,
-                             "", "not clear"),
+                             "not clear"),
             *_decided_table(self, rows),
             parts.assumption_table(views, heads),
             check_notes(self.checks), warning_notes(self.warnings),
@@ -362,15 +323,15 @@ class Comparison(Laws, Answer):
                      "comparison.gold_to_tell": None if self.told else self.gold_to_tell, "key": self.key,
                      "comparison." + other.target.replace("-", "_"): there}),
         )  # fmt: skip
-        gold = number_of(self.num_gold, "gold label")
-        about = f"{number_of(len(self.names), self.noun)}, {number_of(self.num_samples, 'sample')}, {gold}; "
-        about += f"key {self.key}"
+        counts = (len(self.names), self.noun), (self.num_samples, "sample"), (self.num_gold, "gold label")
+        about = f"{', '.join(number_of(*count) for count in counts)}; key {self.key}"
         alarms = parts.first_lines(self.checks, self.warnings)
-        sentence = _sentence(self, metric, kind)
-        one = of_one_class(self.metric)
-        lines = (positive_line(self.classes, self.positive, self.positive_chosen),) if one else ()
-        question = f"Which {self.noun} has the better {metric}?"
-        return Document(question, about, sentence, blocks, alarms, lines=lines)
+        lines = (positive_line(self.classes, self.positive, self.positive_chosen),)
+        lines, question = (
+            lines if of_one_class(self.metric) else (),
+            f"Which {self.noun} has the better {metric}?",
+        )
+        return Document(question, about, _sentence(self, metric, kind), blocks, alarms, lines=lines)
 
     def _rows(self) -> list[dict[str, Any]]:
         """A row for every two, the better one first: see `difference_rows`."""
@@ -389,6 +350,8 @@ class Comparison(Laws, Answer):
     @property
     def order_probability(self) -> float:
         """Probability that the whole ranking is right; ties count as right."""
+        if len(self.names) == 2:
+            return self.best[self.ranking[0]]
         order = [self.names.index(name) for name in self.ranking]
         columns = self.sign * self.columns[:, order]
         known = columns[~np.isnan(columns).any(axis=1)]
@@ -428,8 +391,13 @@ def _sentence(comparison: Comparison, metric: str, kind: str) -> str:
     row = next(row for row in comparison._rows() if (row["first"], row["second"]) == pair)
     by, form, unit = (100, "+.1f", " points") if comparison.measure.bounds == (0.0, 1.0) else (1, "+.3f", "")
     gap, low, high = (format(by * row[name], form) for name in ("mean", "low", "high"))
-    says = f"{names[0]} has the better {metric} {about}"
-    says = says if comparison.told else f"It is not clear whether {either}"
+    says = f"It is not clear whether {either}"
+    says = f"{names[0]} has the better {metric} {about}" if comparison.told else says
+    says = (
+        says
+        if comparison.p_tie(first, second) < 1
+        else f"{' and '.join(names)} have the same {metric} {about}"
+    )
     says += f": {names[0]} - {names[1]} is {gap}{unit} ({kind} {low} to {high}; {taken})."
     says += f" P({names[0]} better{comparison.beyond}) = {p:.2f}."
     if only is not None:
@@ -437,10 +405,8 @@ def _sentence(comparison: Comparison, metric: str, kind: str) -> str:
         counts = [cell_text(cell[: 3 if only.mcnemar is None else 1], ".0f") for cell in cells]
         for_ = "" if only.size == comparison.num_samples else f" that count for {title(only.metric)}"
         test = "" if only.mcnemar is None else f" (exact McNemar p = {only.mcnemar:.2f})"
-        says += (
-            f" {names[0]} is right where {names[1]} is wrong on {counts[0]} of {only.size:.0f} samples{for_},"
-        )
-        says += f" the reverse on {counts[1]}{test}."
+        says += f" {names[0]} is right where {names[1]} is wrong on {counts[0]} of {only.size:.0f} samples"
+        says += f"{for_}, the reverse on {counts[1]}{test}."
     return f"{says} {_order_text(comparison)}".strip()
 
 
@@ -490,16 +456,11 @@ def _classifiers(comparison: Comparison, metric: str) -> Table:
 
 
 def difference_table(
-    name: str,
-    heading: str,
-    rows: Sequence[Mapping],
-    more: Sequence[Column],
-    note: str = "",
-    missing: str = "-",
+    name: str, heading: str, rows: Sequence[Mapping], more: Sequence[Column], missing: str = "-"
 ) -> Table:
     """Differences with intervals, and columns beside them."""
     columns = (Column("mean", "difference", ("low", "high"), "+.3f"), *more)
-    return Table(name, heading, "difference", columns, rows, note, unit=None, missing=missing,
+    return Table(name, heading, "difference", columns, rows, unit=None, missing=missing,
                  aside=("difference",), say=str)  # fmt: skip
 
 

@@ -16,8 +16,9 @@ the quartiles counts as lying there.
 The p-value is that of a permutation of the ranks r of x within the true classes. Of sum r y the variance is
 sum_c A2 B2 / (n - 1) and the third moment sum_c n A3 B3 / ((n - 1) (n - 2)), Ak and Bk the sums of the k-th
 powers of r and y in class c; a Pearson curve with these replaces the permutations (Mielke and Berry 2007).
-q-values are those of Benjamini and Hochberg (1995) over all labelers, columns and questions. How often
-findings are false, power and coverage: `benchmarks/errs_on.py`.
+q-values are those of Benjamini and Hochberg (1995) over all labelers, columns and questions. Intervals of R
+findings among m tests have the level 1 - (1 - level) R / m, since they were chosen for being large (Benjamini
+and Yekutieli 2005). How often findings are false, power and coverage: `benchmarks/errs_on.py`.
 """
 
 import re
@@ -27,7 +28,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from scipy.special import gammaincc, ndtr, stdtrit
 
 from jtruth import _validation as check
@@ -37,13 +38,14 @@ from jtruth._validation.ids import is_missing
 from jtruth._validation.times import times_of
 from jtruth._validation.words import number_in, number_of, plain, some
 from jtruth.answers import Answer, Column, Document, Table, facts, sentence_notes
+from jtruth.answers.data import plain_json
 from jtruth.evaluation.inputs import read_gold
 from jtruth.io.columns import says_something
 from jtruth.labels import Labels
 
 _FEW, _FEWEST, _MOST_CATEGORIES = 5, 10, 20  # labels in a category; of a labeler; categories of a column
 _MOST = 200_000  # labels of verified samples that are looked at
-_MOST_SAID, _SAY_CLASSES = 5, 6
+_MOST_SAID, _SAY_CLASSES, _SAYS_MORE = 5, 6, 100
 _ID = re.compile(
     r"(.*[_ .-])?(id|uid|uuid|guid|idx|index|key|hash|url|uri|link)|unnamed: \d+|row.*|line|no\.?|#|"
 )
@@ -76,9 +78,14 @@ class ErrsOn(Answer):
     @property
     def findings(self) -> tuple[str, ...]:
         """A sentence for each labeler and column that clearly go together, the clearest first."""
-        first = {(row["worker"], row["column"]): row for row in reversed(self.rows) if row["clear"]}
-        rows = sorted(first.values(), key=lambda row: row["p_value"])
-        return tuple(map(_said, rows))
+        ranked = sorted(  # which class he says tells more than that he errs
+            (row for row in self.rows if row["clear"]),
+            key=lambda row: row["p_value"] * (_SAYS_MORE if row["does"] == "errs" else 1),
+        )
+        first: dict[tuple[str, str], dict[str, Any]] = {}
+        for row in ranked:
+            first.setdefault((row["worker"], row["column"]), row)
+        return tuple(map(_said, first.values()))
 
     def blocks(self) -> Document:
         """The question, the answer and what stands behind it, for all faces."""
@@ -134,7 +141,7 @@ def errs_on(
     >>> said = np.where((z == 0) & (words > 35), 1, z)
     >>> found = errs_on(Labels.from_matrix(said[:, None], classes=["fail", "pass"]), z, {"words": words})
     >>> print(found.findings[0])
-    0 says 'pass' 9.7 points more [7.6, 12] per 10 of 'words'
+    0 says 'pass' 24 points more [18, 30] per 20 of 'words'
     """
     known, _ = read_gold(getattr(gold, "classes", gold), labels)
     sample, labeler, label = labels.entries()
@@ -151,9 +158,9 @@ def errs_on(
             asked += explaining(name, _cells(values, labels, sample, labeler, name))
         except _LeftOut as why:
             left_out[name] = str(why)
-    rows = _rows(labels, (labeler, label, known[sample]), asked, level)
+    rows = _rows(labels, (labeler, label, known[sample]), asked)
     return ErrsOn(
-        _discovered(rows, fdr), float(fdr), float(level), int((known >= 0).sum()),
+        _discovered(rows, fdr, level), float(fdr), float(level), int((known >= 0).sum()),
         tuple(dict.fromkeys(one.column for one in asked)), left_out, _warnings(labels, labeler, rows),
     )  # fmt: skip
 
@@ -218,7 +225,7 @@ def _measure(name: str, cells: Sequence[str], values: Counter) -> tuple[np.ndarr
     length = (lambda text: len(text.split())) if words >= 3 else len
     return np.array(
         [length(c) if c else np.nan for c in cells], np.float64
-    ), "words" if words >= 3 else "letters"
+    ), "words" if words >= 3 else "characters"
 
 
 def _categories(name: str, cells: Sequence[str], values: Counter) -> list[Explaining]:
@@ -247,9 +254,7 @@ def round_step(spread: float) -> float:
     return min(steps, key=lambda step: abs(np.log(step / spread)))
 
 
-def _rows(
-    labels: Labels, entries: tuple[np.ndarray, ...], asked: list[Explaining], level: float
-) -> list[dict[str, Any]]:
+def _rows(labels: Labels, entries: tuple[np.ndarray, ...], asked: list[Explaining]) -> list[dict[str, Any]]:
     """A row for each labeler, column or category, and question that the labels can answer."""
     names, size, (labeler, label, true) = [*map(str, labels.class_names)], labels.num_classes, entries
     said = [1] if size == 2 else range(size) if size <= _SAY_CLASSES else []
@@ -257,43 +262,41 @@ def _rows(
     rows = []
     for one in asked:
         for says, y in questions.items():
-            found = slopes(one.x, y.astype(np.float64), true, labeler, (labels.num_labelers, size), level)
+            found = slopes(one.x, y.astype(np.float64), true, labeler, (labels.num_labelers, size))
             fit = found.usable & (found.num >= _FEWEST)
             if one.category is not None:
                 fit &= (found.inside >= _FEW) & (found.num - found.inside >= _FEW)
             for t in np.flatnonzero(fit).tolist():
                 # Of two classes the one is named that he says more.
                 turned = says is not None and size == 2 and found.slope[t] < 0
-                law = np.array([found.slope[t], found.low[t], found.high[t]]) * 100
-                point, low, high = (-law[[0, 2, 1]] if turned else law).tolist()
                 word = "errs" if says is None else f"says {plain(names[0] if turned else says)!r}"
                 rows.append({
                     "worker": str(labels.worker_names[t]), "column": one.column, "category": one.category,
-                    "does": word, "points": point, "low": low, "high": high, "per": one.per,
-                    "num_labels": int(found.num[t]),
-                    "num_inside": None if one.category is None else int(found.inside[t]),
-                    "p_value": float(found.p_value[t]),
+                    "does": word, "points": 100 * abs(found.slope[t]) if turned else 100 * found.slope[t],
+                    "se": 100 * found.se[t], "freedom": found.freedom[t], "per": one.per or None,
+                    "num_labels": found.num[t], "num_inside": found.inside[t] if one.category else None,
+                    "p_value": found.p_value[t],
                 })  # fmt: skip
-    return rows
+    return [plain_json(row) for row in rows]
 
 
 class Slopes(NamedTuple):
-    """Of each labeler: the slope and its interval, p-value, labels, those with x > 0, whether it exists."""
+    """Of each labeler: slope, standard error, degrees of freedom, p-value, labels, those with x > 0."""
 
     slope: Float[np.ndarray, " labelers"]
-    low: Float[np.ndarray, " labelers"]
-    high: Float[np.ndarray, " labelers"]
+    se: Float[np.ndarray, " labelers"]
+    freedom: Float[np.ndarray, " labelers"]
     p_value: Float[np.ndarray, " labelers"]
     num: Int[np.ndarray, " labelers"]
     inside: Int[np.ndarray, " labelers"]
-    usable: np.ndarray
+    usable: Bool[np.ndarray, " labelers"]
 
     __repr__ = one_line
 
 
 def slopes(
     x: Float[np.ndarray, " labels"], y: Float[np.ndarray, " labels"], true: Int[np.ndarray, " labels"],
-    labeler: Int[np.ndarray, " labels"], sizes: tuple[int, int], level: float = 0.95,
+    labeler: Int[np.ndarray, " labels"], sizes: tuple[int, int],
 ) -> Slopes:  # fmt: skip
     """Slope of y (0 or 1) on x of each labeler, given the true class; `sizes` are (labelers, classes)."""
     known = np.isfinite(x)
@@ -321,7 +324,6 @@ def slopes(
     even = (total(y) + 0.5) / (n + 1)
     se = np.sqrt(np.maximum(robust, (a2 * even * (1 - even)).sum(axis=1))) / divide
     freedom = np.minimum(spread**2 / np.maximum(total(a**4).sum(axis=1), 1e-300), n.sum(axis=1) - 2)
-    half = stdtrit(np.maximum(freedom, 1.0), 0.5 + level / 2) * se
     values, place, number = np.unique(x, return_inverse=True, return_counts=True)
     rank = centered((np.cumsum(number) - (number - 1) / 2)[place])
     variance = (total(rank**2) * b2 / np.maximum(n - 1, 1)).sum(axis=1)
@@ -330,9 +332,9 @@ def slopes(
     if values.size == 2:  # whole counts: half a step for continuity
         moved = np.sign(moved) * np.maximum(np.abs(moved) - x.size / 4, 0.0)
     p_value = np.where(usable, pearson_tails(moved, variance, third), 1.0)
-    low, high = np.maximum(slope - half, -1.0), np.minimum(slope + half, 1.0)
     inside = np.bincount(labeler[x > 0], minlength=sizes[0])
-    return Slopes(slope, low, high, p_value, n.sum(axis=1).astype(np.int64), inside, usable)
+    num = n.sum(axis=1).astype(np.int64)
+    return Slopes(slope, se, np.maximum(freedom, 1.0), p_value, num, inside, usable)
 
 
 def pearson_tails(
@@ -352,15 +354,19 @@ def pearson_tails(
     return np.minimum(2 * np.minimum(upper, 1 - upper), 1.0)
 
 
-def _discovered(rows: list[dict[str, Any]], fdr: float) -> tuple[dict[str, Any], ...]:
-    """The rows by p-value, with Benjamini and Hochberg's q-values and whether these are at most `fdr`."""
+def _discovered(rows: list[dict[str, Any]], fdr: float, level: float) -> tuple[dict[str, Any], ...]:
+    """The rows by p-value, with q-values, whether these are at most `fdr`, and intervals."""
     rows = sorted(rows, key=lambda row: row["p_value"])
     p = np.array([row["p_value"] for row in rows])
     q = np.minimum.accumulate((p * p.size / np.arange(1, p.size + 1))[::-1])[::-1]
+    clear = q <= fdr
+    outside = (1 - level) * np.where(clear, clear.sum() / max(p.size, 1), 1.0)
+    half = [stdtrit(row["freedom"], 1 - out / 2) * row["se"] for row, out in zip(rows, outside, strict=True)]
     return tuple(
-        row | {"q_value": float(min(one, 1.0)), "clear": bool(one <= fdr)}
-        for row, one in zip(rows, q, strict=True)
-    )
+        row | {"low": max(row["points"] - h, -100.0), "high": min(row["points"] + h, 100.0),
+               "q_value": min(float(one), 1.0), "clear": bool(one <= fdr)}
+        for row, h, one in zip(rows, half, q, strict=True)
+    )  # fmt: skip
 
 
 def _warnings(labels: Labels, labeler: np.ndarray, rows: list[dict[str, Any]]) -> tuple[str, ...]:

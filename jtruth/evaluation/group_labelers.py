@@ -6,7 +6,7 @@ is the class, and its symbol how probable all labels make it that this label is 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -54,26 +54,13 @@ class LabelersByGroup(Answer):
     key: Stated
     warnings: tuple[str, ...] = ()
     paired: Mapping[str, Mapping[Pair, DrawsEstimate]] = field(default_factory=dict)  # by labeler
-    together: Mapping[str, Laws] = field(
-        default_factory=dict
-    )  # by labeler, where one report is of all groups
-    num_labels: Mapping[Pair, int] = field(default_factory=dict)  # of (labeler, group) there
-    groups: Groups | None = None  # there
+    together: Mapping[str, Laws] = field(default_factory=dict)  # by labeler, of groups judged together
+    groups: Groups | None = None  # these
 
     @property
     def rows(self) -> tuple[dict[str, Any], ...]:
         """A row for each labeler in each group, the worst first."""
-        rows = [
-            {
-                "worker": worker,
-                "group": name,
-                "num_labels": self.num_labels[worker, name],
-                "accuracy": law.mean,
-                **dict(zip(("low", "high"), law.interval(self.level), strict=False)),
-            }
-            for worker, laws in self.together.items()
-            for name, law in laws.values.items()
-        ] or [row | {"group": name} for name, report in self.reports.items() for row in report.rows]
+        rows = [row | {"group": name} for name, report in self.reports.items() for row in report.rows]
         return tuple(sorted(rows, key=lambda row: row["accuracy"]))
 
     @property
@@ -122,10 +109,9 @@ class LabelersByGroup(Answer):
             warning_notes(tuple(doubts)),
             how(("rests on", first.rests_on),
                 ("groups", "judged together" if self.together else "each is judged by its own labels")),
-            facts(groups=list(dict.fromkeys(row["group"] for row in rows)), level=self.level, key=self.key),
+            facts(groups=list(self.reports), level=self.level, key=self.key),
         )  # fmt: skip
-        number = number_of(len({row["group"] for row in rows}), "group")
-        about = f"{number}, {number_of(len(rows), 'row')}; key {self.key}"
+        about = f"{number_of(len(self.reports), 'group')}, {number_of(len(rows), 'row')}; key {self.key}"
         sentence = self._sentence(gaps, interval_title(self.level, first.interval_kind))
         return Document("Does a labeler err more in one group than elsewhere?", about, sentence, blocks)
 
@@ -134,10 +120,8 @@ class LabelersByGroup(Answer):
         if self.groups is None or self.groups.when is None:
             return ()
         x, axis, series = *self.groups.axis(), {}
-        spread = {
-            name: np.ptp([law.mean for law in laws.values.values()]) for name, laws in self.laws.items()
-        }
-        for worker in sorted(spread, key=lambda name: -spread[name])[:_CURVES]:
+        spread = {name: -np.ptp(laws.columns.mean(axis=0)) for name, laws in self.laws.items()}
+        for worker in sorted(spread, key=spread.__getitem__)[:_CURVES]:
             laws = self.laws[worker].values
             ends = np.array([(law.mean, *law.interval(self.level)[:2]) for law in laws.values()]).T.tolist()
             places = [x[self.groups.names.index(name)] for name in laws]
@@ -206,7 +190,7 @@ def _together(
         readings = {"": labels_only_posterior(labels, stream(given, "labels only"))[0]}
     elif report.rows:
         readings["learned"] = report.posterior.class_posterior
-    kind, laws, number = check_kind(options.get("labelers_are")), {}, {}
+    kind, laws, all_rows = check_kind(options.get("labelers_are")), {}, {name: [] for name in groups.names}
     for t, worker in enumerate(map(str, labels.worker_names)):
         mine = np.flatnonzero(labeler == t)
         rows, draw, drawn = sample[mine], stream(given, "labeler in groups", t), {}
@@ -219,10 +203,8 @@ def _together(
                 symbol = symbols_of(right)
                 tables = table_of(right, symbol)
             else:
-                chances = None if chance is None else chance[rows]
-                symbol, tables = tables_by_gold(
-                    right, truth, gold_sample(truth >= 0, inclusion=chances), draw
-                )
+                chosen = gold_sample(truth >= 0, inclusion=None if chance is None else chance[rows])
+                symbol, tables = tables_by_gold(right, truth, chosen, draw)
             drawn[name] = his.of_evidence(truth, symbol, draw, tables)[report.target != IN_SAMPLE]
         if not drawn:
             continue
@@ -230,9 +212,13 @@ def _together(
         if few:
             columns = apart(model_error.laws_of(drawn, OVERALL, kind, his.sizes.astype(np.float64)), draw)
         laws[worker] = laws_of(his.names, columns, {}, pairs=compared_pairs(columns.mean(axis=0)))
-        number |= {(worker, name): int(n) for name, n in zip(his.names, his.sizes, strict=True)}
+        for (name, law), n in zip(laws[worker].values.items(), his.sizes.tolist(), strict=True):
+            low, high = law.interval(level)[:2]
+            row = {"worker": worker, "num_labels": n, "accuracy": law.mean, "low": low, "high": high}
+            all_rows[name].append(row)
     notes = *groups.notes, *groups.how(data.gold)
-    return LabelersByGroup({"": report}, level, stated(key), notes, {}, laws, number, groups)
+    reports = {name: replace(report, rows=tuple(rows)) for name, rows in all_rows.items()}
+    return LabelersByGroup(reports, level, stated(key), notes, {}, laws, groups)
 
 
 def _paired_labelers(

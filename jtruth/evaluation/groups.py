@@ -50,7 +50,7 @@ from jtruth.evaluation.over_time import (
     shares_in_order,
     symbols_of,
 )  # fmt: skip
-from jtruth.evaluation.parts import IN_SAMPLE, interval_text, taken_as_true
+from jtruth.evaluation.parts import ABOUT, IN_SAMPLE, interval_text, taken_as_true
 from jtruth.labels import Labels
 from jtruth.learning.joint.hierarchical import named
 from jtruth.stats.draws import DrawsEstimate
@@ -156,9 +156,9 @@ class Groups(NamedTuple):
         """Draws of the share in each group, (draws, groups)."""
         return counts[:, self.code, : len(self.names)] / self.sizes
 
-    def sentence(self, kind: str, level: float) -> str:
+    def sentence(self, kind: str, level: float, target: str) -> str:
         """Who has the largest share, and whether that can be told; of days how it went."""
-        kind = f"{kind}s; {taken_as_true(sum(self.num_gold))}"
+        kind = f"{kind}s, {ABOUT[target]}; {taken_as_true(sum(self.num_gold))}"
         first, second = self.laws.ranking[:2]
         says = {n: f"{plain(n)} ({interval_text(law, level)})" for n, law in self.laws.values.items()}
         p, of_class = self.laws.p_better(first, second), f"share of class {self.positive!r}"
@@ -341,7 +341,7 @@ def group_shares(
     if new is None:
         new = _new_items(here, size, covariance, data.key)
         middle = here.mean(axis=0) if points is None else np.array(points)
-        of_new = ((middle * size + _JEFFREYS) / (size + 2 * _JEFFREYS)).tolist()
+        of_new = middle.tolist()  # unbiased; so are means of other answers about new samples
     sample, _, label = labels.entries()
     votes = cross_table(groups.group[sample], label == groups.code, (size.size, 2))
     label_shares = votes[:, 1] / np.maximum(votes.sum(axis=1), 1)

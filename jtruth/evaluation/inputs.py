@@ -270,40 +270,9 @@ def read_labels_alone(
     return data
 
 
-def labels_of_columns(**columns: Any) -> Labels:
-    """Labels of two labelers, each a sequence in the order of the samples, or a dict or Series by task id."""
-    named = {
-        name: list(values) if isinstance(values, Mapping) else list(values.index)
-        for name, values in columns.items()
-        if isinstance(values, Mapping) or hasattr(values, "iloc")
-    }
-    labels = {
-        name: check.as_list(list(values.values()) if isinstance(values, Mapping) else values, name)
-        for name, values in columns.items()
-    }
-    (one, first), (other, second) = labels.items()
-    if len(named) < 2 and len(first) != len(second):
-        numbers = f"{one} has {len(first)} entries and {other} has {len(second)}"
-        raise ValueError(f"{numbers}: give one of both for each sample, or dicts or Series by task id")
-    ids = next(iter(named.values()), list(range(len(first))))
-    whole = ids != list(range(len(ids)))
-    tasks = [task for name in labels for task in named.get(name, ids)]
-    workers = [name for name, values in labels.items() for _ in values]
-    return Labels.from_long(tasks, workers, [*first, *second], missing="drop", allow_unlabelled=True,
-                            tasks=tuple(dict.fromkeys(tasks)) if whole else None)  # fmt: skip
-
-
-def labels_of_nobody(y_pred: Any, gold: Any) -> Labels:
-    """Labels without a labeler: the samples of predictions, and the classes of these and of gold."""
-    if gold is None or y_pred is None:
-        raise ValueError("labels is None: give labels, or gold=..., the verified classes to grade y_pred by")
-    both = labels_of_columns(y_pred=y_pred, gold=gold.classes if isinstance(gold, Gold) else gold)
-    return replace(both.select_labelers([]), notes=())
-
-
 def read(y_pred: Any, labels: Any, noise: Any, prior: Any, gold: Any, positive: Any) -> Inputs:
     """Check everything and build the known noise model, if one was given."""
-    labels = labels_of_nobody(y_pred, gold) if labels is None else labels
+    labels = one_judge.labels_of_nobody(y_pred, gold) if labels is None else labels
     fitted = prior is None and noise is None and not isinstance(labels, Labels) and _of_fit(labels)
     if fitted:
         labels, prior = fitted
@@ -499,7 +468,7 @@ def read_judged(asked: str, y_pred: Any, labels: Any, how: Judging, positive: An
     options: dict[str, Any] = {**dict.fromkeys(names), "level": 0.95, **how}
     level, empty = check_level(options["level"]), y_pred is None
     if empty:
-        labels = labels_of_nobody(None, None) if labels is None else labels
+        labels = one_judge.labels_of_nobody(None, None) if labels is None else labels
         named = isinstance(labels, Labels)
         none = np.zeros(labels.num_samples if named else len(labels), np.int32)
         y_pred = check.with_tasks(none, labels.tasks if named else None)

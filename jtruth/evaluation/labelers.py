@@ -114,8 +114,7 @@ class LabelerReport(Answer):
         alarms, doubt = parts.first_lines(self.checks, self.warnings), parts.loudest(self.checks)
         lines = (positive_line(self.classes, self.positive, self.positive_chosen),) if judged else ()
         if len(rows) == len(judged) == 1:
-            sentence = f"{sentence} {one_judge.judge_sentence(rows[0])}"
-            lines += rows[0]["in_words"]
+            sentence, lines = f"{sentence} {rows[0]['in_words'][0]}", (*lines, *rows[0]["in_words"][1:])
         question = "How good is every labeler?"
         return Document(question, about, sentence, shown_blocks, alarms, doubt, lines=lines)
 
@@ -346,13 +345,7 @@ def report_of(data: Inputs, when: np.ndarray | None = None) -> LabelerReport:
     laws = ranges.labeler_laws(draws, labels, data.labelers_are)
     if by_gold:
         counted = tables.labeler_tables_by_gold(labels, posterior, data.known, data.key)
-        without, laws = (
-            laws,
-            [
-                law if table is None else table.estimate("accuracy")
-                for law, table in zip(laws, counted, strict=True)
-            ],
-        )
+        without, laws = laws, tables.laws_by_gold(laws, counted)
         warnings += (
             *tables.kind_warnings(data.labelers_are, without, laws),
             *tables.gold_warnings(data),
@@ -387,7 +380,8 @@ def report_of(data: Inputs, when: np.ndarray | None = None) -> LabelerReport:
         clear=clear, clear_if=clear_if,
         laws={str(name): law for name, law in zip(labels.worker_names, laws, strict=True)},
         advice=tables.advice(data, None) if by_gold else (),
-        positive=data.classes[data.positive] if by_gold else "", positive_chosen=data.chosen if by_gold else "",
+        positive=data.classes[data.positive] if by_gold else "",
+        positive_chosen=data.chosen if by_gold else "",
     )  # fmt: skip
 
 
@@ -397,14 +391,12 @@ def _against_gold(
     """Rows with what verified labels say of labelers of two classes, by their tables."""
     labels, known, found = data.own_labels(), data.gold, {}
     sample, labeler, label = labels.entries()
-    for t, table in enumerate(counted):
-        if table is not None:
-            own = labeler == t
-            seen = own & (known[sample] >= 0)
-            verified = cross_table(known[sample[seen]], label[seen], (2, 2)).astype(np.int64)
-            called = float((label[own] == data.positive).mean())
-            found[str(labels.worker_names[t])] = one_judge.judge_row(
-                data.about(table), verified, called, data.classes, data.positive, data.level)  # fmt: skip
+    for t, table in ((t, table) for t, table in enumerate(counted) if table is not None):
+        own, seen = labeler == t, (labeler == t) & (known[sample] >= 0)
+        verified = cross_table(known[sample[seen]], label[seen], (2, 2)).astype(np.int64)
+        called = float((label[own] == data.positive).mean())
+        found[str(labels.worker_names[t])] = one_judge.judge_row(
+            data.about(table), verified, called, data.classes, data.positive, data.level)  # fmt: skip
     return tuple(row | found.get(row["worker"], {}) for row in rows)
 
 

@@ -6,59 +6,53 @@ that he reports against the true one (Rogan and Gladen 1978): at 1 the rate is r
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from jaxtyping import Int
 
+from jtruth._random import host_rng, stream
+from jtruth._validation import as_list
 from jtruth._validation.words import plain
 from jtruth.answers.blocks import cell_text, law_column
 from jtruth.answers.data import law_row
-from jtruth.stats.estimates import Estimate
+from jtruth.io.gold import Gold
+from jtruth.labels import Labels
+from jtruth.stats.draws import DrawsEstimate
 from jtruth.tables.metrics import named_metric
+from jtruth.tables.new_samples import NewSamples
 from jtruth.tables.posterior import TablePosterior
 
 NAMES = {"recall": "sensitivity (TPR)", "specificity": "specificity (TNR)"}
 HEADLINE = ("accuracy", "recall", "specificity", "kappa")  # of a judge of two classes
-_ASKED = ("recall", "specificity", "kappa", "share", "balanced_accuracy")
 MORE = ("specificity", "kappa")  # of these what other answers about two classes do not have
+COLUMNS = (law_column("sensitivity", "sensitivity", ".0%"), law_column("specificity", "specificity", ".0%"),
+           law_column("kappa", "kappa", ".2f"))  # fmt: skip
+_DRAWS, _ENDS = 4000, ("mean", "low", "high")
 
 
 def judge_row(
     table: TablePosterior, verified: Int[np.ndarray, "2 2"], called: float, classes: Sequence[str],
     positive: int, level: float,
 ) -> dict[str, Any]:  # fmt: skip
-    """What verified labels say of one judge of two classes, ready for JSON and in words.
+    """What verified labels say of one judge, ready for JSON and in words.
 
-    Args:
-        table: of the classes (rows) that he gives (columns).
-        verified: counts of samples of known class; rows and columns in the order of `classes`.
-        called: share of his labels that are the positive class.
-        classes: their names.
-        positive: place of the positive class.
-        level: of the intervals.
+    `table` and `verified` are in the order of the classes; `called` is the share that he calls positive.
     """
-    of = {name: table.estimate(named_metric(name, classes, positive)) for name in _ASKED}
+    named = {"sensitivity": "recall", "specificity": "specificity", "kappa": "kappa", "truly": "share"}
+    of = {name: table.estimate(named_metric(name, classes, positive)) for name in named.values()}
+    row = {name: law_row(of[metric], level) for name, metric in named.items()}
+    rates = ", ".join(
+        f"{NAMES.get(named[name], name)} {cell_text([row[name][end] for end in _ENDS], '.2f', 'undefined')}"
+        for name in ("sensitivity", "specificity", "kappa")
+    )
     turn = 1 if positive else -1
-    worth = worth_words(called, of["share"], of["balanced_accuracy"], classes[positive], level)
-    laws = {"sensitivity": "recall", "specificity": "specificity", "kappa": "kappa", "truly": "share"}
-    return {
-        **{name: law_row(of[metric], level) for name, metric in laws.items()}, "called": called,
-        "verified": verified.tolist(),
-        "in_words": (confusion_words(verified[::turn, ::turn], tuple(classes)[::turn]), worth),
-    }  # fmt: skip
-
-
-COLUMNS = tuple(law_column(name, name, ".0%") for name in ("sensitivity", "specificity"))
-COLUMNS += (law_column("kappa", "kappa", ".2f"),)
-
-
-def judge_sentence(row: Mapping[str, Any]) -> str:
-    """Sensitivity, specificity and kappa of a `judge_row`."""
-    named = {"sensitivity": NAMES["recall"], "specificity": NAMES["specificity"], "kappa": "Cohen's kappa"}
-    values = {name: [row[name][one] for one in ("mean", "low", "high")] for name in named}
-    text = ", ".join(f"{named[name]} {cell_text(of, '.2f', 'undefined')}" for name, of in values.items())
-    return f"{text[0].upper()}{text[1:]}."
+    words = (
+        f"{rates[0].upper()}{rates[1:]}.", confusion_words(verified[::turn, ::turn], tuple(classes)[::turn]),
+        worth_words(table, verified, called, classes, positive, level),
+    )  # fmt: skip
+    return row | {"called": called, "verified": verified.tolist(), "in_words": tuple(filter(None, words))}
 
 
 def confusion_words(verified: Int[np.ndarray, "2 2"], classes: Sequence[str]) -> str:
@@ -69,16 +63,67 @@ def confusion_words(verified: Int[np.ndarray, "2 2"], classes: Sequence[str]) ->
     """
     (_, wrong), (missed, _) = verified.tolist()
     (no, yes), (false, true) = map(plain, classes), verified.sum(axis=1).tolist()
+    if not false or not true:
+        absent = no if not false else yes
+        return f"No sample is verified as {absent!r}: how often such a one is called right is not known."
     first = f"Of {false} verified {no!r}, {wrong} {'is' if wrong == 1 else 'are'} called {yes!r}"
     return f"{first}; of {true} verified {yes!r}, {missed} {no!r}."
 
 
-def worth_words(called: float, true: Estimate, balanced: Estimate, positive: str, level: float) -> str:
-    """What the share of the positive class that a judge reports is worth; `balanced` is balanced accuracy."""
-    if np.isnan(true.mean) or np.isnan(balanced.mean):
+def youden(table: TablePosterior) -> DrawsEstimate:
+    """Sensitivity + specificity - 1: both are Beta (Jeffreys) given the counts, so for new samples too.
+
+    (All cells drawn together covered .89 at n = 20, this .92; `benchmarks/one_judge.py`.)
+    """
+    counted = table.in_sample if isinstance(table, NewSamples) else table
+    counts = np.asarray(counted.draws(stream(0, "Youden's index"), _DRAWS), np.float64)
+    right, size = np.diagonal(counts, axis1=1, axis2=2), counts.sum(axis=2)
+    here = (right / size).sum(axis=1) - 1
+    if counted is table:
+        return DrawsEstimate(here)
+    new = host_rng(0, "both rates").beta(right + 0.5, size - right + 0.5).sum(axis=1) - 1
+    return DrawsEstimate(new, middle=float(here.mean()))
+
+
+def worth_words(
+    table: TablePosterior, verified: Int[np.ndarray, "2 2"], called: float, classes: Sequence[str],
+    positive: int, level: float,
+) -> str:  # fmt: skip
+    """What the share that a judge calls positive is worth, beside the true one; arguments of `judge_row`."""
+    if not verified.any(axis=1).all():
         return ""
-    low, high = (round(100 * end) for end in true.interval(level)[:2])
-    slope = [2 * value - 1 for value in (balanced.mean, *balanced.interval(level)[:2])]
-    mean, *ends = (f"{value:.2f}".replace("-", "\N{MINUS SIGN}") for value in slope)
-    rate = f"Called {plain(positive)!r}: {round(100 * called)} %, truly: {round(100 * true.mean)} %"
+    share, slope = table.estimate(named_metric("share", classes, positive)), youden(table)
+    low, high = (round(100 * end) for end in share.interval(level)[:2])
+    values = (slope.mean, *slope.interval(level)[:2])
+    mean, *ends = (f"{value:.2f}".replace("-", "\N{MINUS SIGN}") for value in values)
+    rate = f"Called {plain(classes[positive])!r}: {round(100 * called)} %, truly: {round(100 * share.mean)} %"
     return f"{rate} [{low}, {high}]; TPR + TNR \N{MINUS SIGN} 1 = {mean} [{', '.join(ends)}]."
+
+
+def labels_of_columns(**columns: Any) -> Labels:
+    """Labels of two labelers, each a sequence in the order of the samples, or a dict or Series by task id."""
+    ids, said = {}, {}
+    for name, column in columns.items():
+        keyed = isinstance(column, Mapping)
+        if keyed or hasattr(column, "iloc"):
+            ids[name] = list(column if keyed else column.index)
+        said[name] = as_list(list(column.values()) if keyed else column, name)
+    if len(ids) < 2 and len(set(map(len, said.values()))) > 1:
+        numbers = " and ".join(f"{name} has {len(one)} entries" for name, one in said.items())
+        raise ValueError(f"{numbers}: give one of both for each sample, or dicts or Series by task id")
+    usual = next(iter(ids.values()), list(range(len(next(iter(said.values()))))))
+    tasks = [task for name in said for task in ids.get(name, usual)]
+    order = None if usual == list(range(len(usual))) else tuple(dict.fromkeys(tasks))
+    workers, labels = (
+        [name for name in said for _ in said[name]],
+        [one for name in said for one in said[name]],
+    )
+    return Labels.from_long(tasks, workers, labels, tasks=order, missing="drop", allow_unlabelled=True)
+
+
+def labels_of_nobody(y_pred: Any, gold: Any) -> Labels:
+    """Labels without a labeler: the samples of predictions, and the classes of these and of gold."""
+    if gold is None or y_pred is None:
+        raise ValueError("labels is None: give labels, or gold=..., the verified classes to grade y_pred by")
+    both = labels_of_columns(y_pred=y_pred, gold=gold.classes if isinstance(gold, Gold) else gold)
+    return replace(both.select_labelers([]), notes=())

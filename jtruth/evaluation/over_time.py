@@ -139,20 +139,20 @@ def shares_in_order(
     gap = np.clip(np.round(gap / np.median(gap), 1), 0.1, 1000.0)
     size = evidence.counts.sum(axis=1) + evidence.gold.sum(axis=1)
     far = float(np.log(_SMALLEST * max(size.max(initial=1), 1)))
-    chosen, ends, sigmas = np.linspace(0, len(evidence.rows) - 1, _PILOT).astype(int), (-far, far), SIGMAS
-    for rows in (chosen, chosen, np.arange(len(evidence.rows))):
+    pilot, ends, sigmas = np.linspace(0, len(evidence.rows) - 1, _PILOT).astype(int), (-far, far), SIGMAS
+    for rows in (pilot, pilot, np.arange(len(evidence.rows))):
         x = np.linspace(*ends, _LATTICE)
         start, step = _normalised(0.5 * (log_expit(x) + log_expit(-x))), x[1] - x[0]
         seen = np.empty((when.size, len(rows), x.size), np.float32)
         for k, m in enumerate(rows):
             likelihood = evidence.log_likelihood(int(m), x)
             seen[:, k] = np.exp(likelihood - likelihood.max(axis=1, keepdims=True))
-        found = np.array([_filtered(seen, start, _kernels(x, s, gap), gap)[0] for s in sigmas])
+        found = np.array([_filtered(seen, start, _kernels(x, float(s), gap), gap)[0] for s in sigmas])
         weight = _normalised(found.T)
         picked = (weight.cumsum(axis=1)[:, None] < rng.random((len(rows), _PATHS, 1))).sum(axis=2)
         paths = np.empty((len(rows), _PATHS, when.size))
         for k in np.unique(picked):
-            mine, kernels = np.flatnonzero((picked == k).any(axis=1)), _kernels(x, sigmas[k], gap)
+            mine, kernels = np.flatnonzero((picked == k).any(axis=1)), _kernels(x, float(sigmas[k]), gap)
             _, messages = _filtered(seen[:, mine], start, kernels, gap, keep=True)
             at = np.argwhere(picked[mine] == k)
             cells = _drawn_back(messages, kernels, gap, at[:, 0], rng)

@@ -292,9 +292,9 @@ def _lines(result: Evaluation) -> tuple[str, ...]:
     if result.verified is None:
         return (first,)
     called = float(result.confusion_matrix[:, 1].sum() / result.num_samples)
-    worth = one_judge.worth_words(called, result.estimate("share"), result.estimate("balanced_accuracy"),
-                               result.positive, result.level)  # fmt: skip
-    return (first, one_judge.confusion_words(result.verified, result.classes), worth)
+    worth = one_judge.worth_words(result.posterior, result.verified, called, result.classes, 1, result.level)
+    words = one_judge.confusion_words(result.verified, result.classes)
+    return tuple(filter(None, (first, words, worth)))
 
 
 def _other_target(result: Evaluation) -> dict[str, Any]:
@@ -341,19 +341,14 @@ def _metrics(result: Evaluation, rows: Mapping[str, Row], kind: str) -> list[Blo
     of = {c: names for c, names in of.items() if names and len(result.classes) > 2}
     single = {name for names in of.values() for name in names.values()}
     single |= {name for name in rows if of_one_class(name) and "recall" not in result.headline}
-    found = {} if result.verified is None or result.num_gold == result.num_samples else {
-        name: float(result._metric(name).of_table(result.verified)) for name in rows}  # fmt: skip
     single |= {"false_alarm_rate"} if said else set()
     main = [
-        {"metric": name, **row, "majority_vote": naive.get(name),
-         **({"observed": found[name]} if found else {})}
+        {"metric": name, **row, "majority_vote": naive.get(name)}
         for name, row in rows.items() if name not in single
     ]  # fmt: skip
     exact = result.method in TAKEN
     mean = Column("mean", "mean") if exact else Column("mean", "mean [interval]", ("low", "high"))
-    columns = [mean, Column("observed", "observed") if found else Column("sd", "sd")] + (
-        [Column("majority_vote", "majority vote")] if naive else []
-    )
+    columns = [mean, Column("sd", "sd")] + ([Column("majority_vote", "majority vote")] if naive else [])
     notes = [f"They rest on this: {result.rests_on}."] if result.rests_on else []
     never = {n: row["probability_defined"] or 0.0 for n, row in rows.items()}
     some = [f"{title(n)} ({1 - p:.2g})" for n, p in never.items() if 0 < p < 1 - 1e-6]

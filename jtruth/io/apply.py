@@ -414,9 +414,9 @@ def _units(table: TextTable, plan: FilePlan, column: str, unit: str) -> list[str
 
 def _first(samples: Sequence[str], when: np.ndarray, names: Sequence[str]) -> list[str]:
     """Of each row the name of the earliest row of its sample."""
-    order = np.argsort(when, kind="stable")[::-1]  # NaN, the last, is overwritten
+    order = np.argsort(when, kind="stable")[::-1].tolist()  # NaN, the last, is overwritten
     of = dict(zip([samples[k] for k in order], [names[k] for k in order], strict=True))
-    return [of[one] for one in samples]
+    return [str(of[one]) for one in samples]
 
 
 def order_of(table: TextTable, plan: FilePlan, name: str, labels: Labels) -> np.ndarray:

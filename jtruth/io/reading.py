@@ -31,7 +31,7 @@ from jtruth.io.cells import in_words
 from jtruth.io.columns import Columns, role_of, says_something
 from jtruth.io.exports import LabelRows
 from jtruth.io.gold import read_gold
-from jtruth.io.parsing import as_table, parsed, text_of
+from jtruth.io.parsing import Records, as_table, parsed, text_of
 from jtruth.io.plan import LONG, SINGLE, TRANSPOSED, UNKNOWN, FilePlan, make_plan
 from jtruth.io.tables import by_sample, numbers, per_sample, read_predictions
 from jtruth.labels import Labels
@@ -65,9 +65,7 @@ class Data(NamedTuple):
     predictions: dict[str, Any]  # by column: (samples,) class codes
     scores: dict[str, Any]  # by column: (samples,) numbers
     groups: dict[str, Any]  # by column: (samples,) names, of columns that are constant within samples
-    columns: dict[
-        str, Any
-    ]  # cells of what is no part of the labels nor gold: (samples,) or (samples, labelers)
+    columns: dict[str, Any]  # other cells, neither labels nor gold: (samples,) or (samples, labelers)
     times: Any  # (samples,) seconds; None: no column of times, or several times a sample
     plan: FilePlan
     notes: tuple  # sentences: how the file was read, what was left out
@@ -121,7 +119,7 @@ def _of_export(rows: LabelRows, asked: FilePlan, leave_out: Iterable[str], notes
     return Opened(table, make_plan(table, asked), rows)
 
 
-def parsed_or_frame(path: PathOrTable, sep: str | None = None) -> Any:
+def parsed_or_frame(path: PathOrTable, sep: str | None = None) -> tuple[Records, check.Source] | TextTable:
     """A data frame as a table, of a file what `parsed` makes of it: no format of a tool is looked for."""
     return _of_frame(path) if not isinstance(path, tuple) and check.is_frame(path) else parsed(path, sep)
 

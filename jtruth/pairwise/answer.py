@@ -88,7 +88,8 @@ class Preferences(Answer):
             Table("matrices", f"What judges say, by what is true ({self.matrices_by})", "row", tuple(
                 law_column(f"says_{k}", f"says {plain(name)}")
                 for k, name in enumerate(of_judges.outcomes(found), 1)), self.matrices),
-            warning_notes(self.warnings), how(("rule", self.rule), ("assumes", self.assumption)),
+            warning_notes(self.warnings),
+            how(("rule", self.rule), ("assumes", self.assumption), ("columns", found.how)),
             facts(target="population", level=self.level, key=self.key, systems=self.systems, rule=self.rule,
                   assumption=self.assumption, order_probability=self.order_probability,
                   num_comparisons=len(found.names), num_answers=len(found.item)),
@@ -158,7 +159,7 @@ def preferences(
     ...                       "winner": ["model_a"] * 24 + ["tie"] * 4 + ["model_b"] * 12})
     >>> found = preferences(table, key=0)
     >>> print(f"{found.win_rates[0]['mean']:.2f}", found.rule)
-    0.65 answers
+    0.64 answers
     """
     choose("assume", assume or "independent", ("independent",))
     level, kind = check_level(level), model_error.check_kind(labelers_are, assume is None)
@@ -250,7 +251,8 @@ def _win_row(
     by: str, found: Comparisons, rows: np.ndarray, rng: np.random.Generator, level: float
 ) -> dict[str, Any]:
     law = DrawsEstimate(of_judges.by_order(found, rows, rng)[0])
-    return {"by": by, **_better(law, level), "num_answers": len(rows)}
+    counted = float(of_judges.SCORE[found.answer[rows]].mean())  # of these answers, whatever their order
+    return {"by": by, **_better(law, level), "num_answers": len(rows), "in_sample": counted}
 
 
 def _better(law: DrawsEstimate, level: float) -> dict[str, Any]:

@@ -27,10 +27,12 @@ from jtruth.io.reading import opened, parsed_or_frame
 
 FIRST, SECOND, TIE, _NOTHING = 0, 1, 2, -1  # answers: the first system is better, the second, neither
 _THING = r"(?:model|system|assistant|response|output|answer|generator|option|candidate|side|text|summary)"
-_BETTER = r"(?:[\W_]*(?:is[\W_]*)?(?:slightly|much|far)?[\W_]*(?:better|best|wins?|won|winner|preferred))?"
+_HOW = r"(?:slightly|much|far|somewhat|clearly|significantly)?"
+_BETTER = rf"(?:[\W_]*(?:is[\W_]*)?{_HOW}[\W_]*(?:better|best|wins?|won|winner|preferred))?"
 _SIDE = re.compile(
     rf"[\W_]*(?:{_THING}[\W_]*)?(a|b|1|2|left|right|first|second)(?:[\W_]*{_THING})?{_BETTER}[\W_]*"
 )
+_CUT = re.compile(rf"{_BETTER}$", re.IGNORECASE)
 _CODE = {"a": 0, "1": 0, "b": 1, "2": 1, "left": 3, "first": 3, "right": 4, "second": 4}  # from 3 on by place
 _TIE = re.compile(
     r"(.*\b)?(ties?|tied|draw|drawn)\b.*|(both|neither|equal)\b.*|no (preference|winner|difference)"
@@ -66,6 +68,7 @@ class Comparisons(NamedTuple):
     gold: Int[np.ndarray, " comparisons"]  # the same where it is verified, -1 elsewhere
     notes: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()  # names that a table of verified preferences needs
+    how: str = ""  # which columns were read
 
     __repr__ = one_line
 
@@ -120,18 +123,17 @@ def read_preferences(
             never met.
     """
     plan = plan or FilePlan()
-    table, (kind, _, name) = _table(path, sep), str(gold).partition(":")
-    columns = Columns(table)
+    table, (kind, _, name) = _table(path, sep), (gold if isinstance(gold, str) else "").partition(":")
+    columns = Columns(table, leave_out=[name] if kind == "column" else ())
     roles = _roles(columns, plan, tuple(systems), order)
     rows, notes = _rows(columns, roles, plan)
     verified: list[_Row] = []
     if kind == "worker":
-        verified = [row for row in rows if row.judge == name]
-        if not verified:
-            raise ValueError(
-                table.source.says(f"no judge {name!r}; there are {quoted({r.judge for r in rows})}")
-            )
-        rows = [row for row in rows if row.judge != name]
+        every, rows = rows, [row for row in rows if row.judge != name]
+        verified = [row for row in every if row.judge == name]
+        if not verified or not rows:
+            text = f"no judge {name!r} beside others; there are {quoted(sorted({r.judge for r in every}))}"
+            raise ValueError(table.source.says(text))
     elif kind == "column":
         check_columns(columns.header, {"gold": name}, table.source)
         verified, _ = _rows(columns, roles._replace(answers=(name,), how="one", judge=None), plan)
@@ -146,7 +148,7 @@ def _table(path: Any, sep: str | None) -> TextTable:
     """A file as a table; of exports of tools that name no systems the labels they hold."""
     file = parsed_or_frame(path, sep)
     with suppress(ValueError):
-        table = as_table(file)
+        table = as_table(file, known=False)
         if isinstance(file, TextTable) or _pair(Columns(table)):
             return table
     return opened(file, None, sep).table
@@ -163,8 +165,14 @@ def _roles(columns: Columns, plan: FilePlan, systems: tuple[str, ...], order: st
     if len(systems) not in (0, 2):
         raise ValueError(f"systems names {len(systems)} columns; name the two that hold the systems")
     pair = (systems[0], systems[1]) if systems else _pair(columns)
-    rest = [name for name in header if name not in (pair or ())]
-    order = order or next((n for n in rest if _ORDER.fullmatch(n.casefold()) and _is_order(columns, n)), None)
+    rest = [name for name in columns.free if name not in (pair or ())]
+    if order and not _is_order(columns, order, pair):
+        text = f"column {order!r} holds {quoted(columns.values(order))}, which do not say who was shown first"
+        raise ValueError(
+            source.says(f"{text}. Write AB and BA, no and yes (exchanged), or the name of the system")
+        )
+    named = (n for n in rest if _ORDER.fullmatch(n.casefold()) and _is_order(columns, n, pair))
+    order = order or next(named, None)
     rest = [name for name in rest if name != order]
     task = plan.task or tuple(filter(None, [column_called("task", rest) or _named(rest, _QUESTION)]))
     rest = [name for name in rest if name not in task]
@@ -189,25 +197,21 @@ def _named(names: Sequence[str], words: Iterable[str]) -> str | None:
 def _pair(columns: Columns) -> tuple[str, str] | None:
     """Two columns of systems: model_a and model_b, generator_1 and generator_2, others whose names repeat."""
     plain, won = {_plain(name): name for name in columns.header}, _named(columns.header, _WINNER)
-    found = [(one.removesuffix(a), name, plain.get(one.removesuffix(a) + b)) for a, b in _ENDS
-             for one, name in plain.items() if one.endswith(a)]  # fmt: skip
-    found = [
-        (stem, a, b)
-        for stem, a, b in found
-        if b and (won or not (_all_say(columns, a) and _all_say(columns, b)))
-    ]
+    stems = [(one.removesuffix(a).removesuffix("s"), one, one.removesuffix(a) + b)
+             for a, b in _ENDS for one in plain if one.endswith(a)]  # fmt: skip
+    stems += [(one.removeprefix(a), one, b + one.removeprefix(a))
+              for a, b in _ENDS for one in plain if one.removeprefix(a) in _SYSTEM]  # fmt: skip
+    found = [(stem, plain[a], plain[b]) for stem, a, b in stems if b in plain and a != b]
+    found = [one for one in found if won or not (_all_say(columns, one[1]) and _all_say(columns, one[2]))]
     known = [(a, b) for stem, a, b in found if stem in _SYSTEM]
     return next(iter([*known, *((a, b) for _, a, b in found if _repeat(columns, a, b))]), None)
 
 
 def _repeat(columns: Columns, a: str, b: str) -> bool:
     """Whether two columns hold names that come again, and no texts or numbers."""
-    texts = any(columns.is_text_or_time(name) or columns.numbers(name) for name in (a, b))
-    return (
-        not texts
-        and not is_rater(a)
-        and 1 < len({*columns.values(a), *columns.values(b)}) <= columns.size / 2
-    )
+    if is_rater(a) or any(columns.is_text_or_time(name) or columns.numbers(name) for name in (a, b)):
+        return False
+    return 1 < len({*columns.values(a), *columns.values(b)}) <= columns.size / 2
 
 
 def _all_say(columns: Columns, name: str) -> bool:
@@ -235,19 +239,25 @@ def _answers(
         return (plain[won[0]], plain[won[1]]), "won"
     if named := _named(free, _WINNER):
         return (named,), "one"
-    several = [n for n in free if _all_say(columns, n) and not is_beside(n)]
-    if several := [n for n in several if not columns.numbers(n) or is_rater(n)]:
+    said = set(map(str.casefold, plan.map or ()))
+    mapped = [
+        n
+        for n in free
+        if is_rater(n) and (columns.numbers(n) or {*map(str.casefold, columns.values(n))} <= said)
+    ]
+    several = [n for n in free if _all_say(columns, n) and not (is_beside(n) or columns.numbers(n))]
+    if several := [n for n in free if n in (*mapped, *several)]:
         return tuple(several), "judges"
     advice = "Say label=... (at the command line --label NAME), or labelers=... (--labelers A,B) for one each"
     text = f"no column says who won; columns are {quoted(columns.header, 12)}. {advice}"
     raise ValueError(columns.table.source.says(text))
 
 
-def _is_order(columns: Columns, name: str) -> bool:
-    """Whether the cells of a column can say who was shown first: by few words, or names of systems."""
+def _is_order(columns: Columns, name: str, pair: tuple[str, str] | None) -> bool:
+    """Whether the cells of a column say who was shown first: AB and BA, true and false, names of systems."""
     words = {value.casefold() for value in columns.values(name)}
-    few = len(words) <= columns.size // 2 and not columns.numbers(name)
-    return bool(words) and (words <= _AS_WRITTEN | _EXCHANGED or few)
+    systems = {value.casefold() for one in pair or () for value in columns.values(one)}
+    return bool(words) and (words <= _AS_WRITTEN | _EXCHANGED or words <= systems)
 
 
 def code_of(text: str) -> int | None:
@@ -281,9 +291,8 @@ def _codes(columns: Columns, names: Sequence[str], plan: FilePlan) -> dict[str, 
         advice = "Say what they mean by map=... (at the command line --map 1=A,2=B,3=tie)"
         raise ValueError(columns.table.source.says(f"{text}. {advice}"))
     quiet = {cell for cell, word in words.items() if word.casefold() in silent}
-    return {
-        c: (_NOTHING if c in quiet else by_number.get(number_in(w), code_of(w)), w) for c, w in words.items()
-    }
+    coded = {c: _NOTHING if c in quiet else by_number.get(number_in(w), code_of(w)) for c, w in words.items()}
+    return {c: (code, _CUT.sub("", words[c]) if code is None else words[c]) for c, code in coded.items()}
 
 
 def _by_number(numbers: set[float]) -> dict[float, int] | None:
@@ -319,7 +328,7 @@ def _rows(columns: Columns, roles: _Roles, plan: FilePlan) -> tuple[list[_Row], 
             exchanged = None if shown is None or roles.how == "won" else shown != game
             if not (a and b) or (code is None and a != b):
                 bad.append((k, cell if a and b else ""))
-            elif code == _NOTHING or a == b:
+            elif code is None or code == _NOTHING or a == b:
                 lost["that compare a system with itself" if a == b else "without a winner"] += 1
             else:
                 code = abs(code - 3 - bool(exchanged)) if code > TIE else code  # by its place
@@ -376,11 +385,11 @@ def _sides(columns: Columns, roles: _Roles, plan: FilePlan) -> tuple[str, str]:
             columns.table.source.says(f"{text}. Say systems=... (at the command line --systems A,B)")
         )
     words += [(code_of(word), word) for word in plan.classes or ()]
-    cut = re.compile(rf"{_BETTER}$", re.IGNORECASE)
     known = [one for one in words if one[0] in (0, 1, 3, 4) and number_in(one[1]) != number_in(one[1])]
     known.sort(reverse=True)  # words for places give way to others
-    named = {code % 3: cut.sub("", word).strip("[] ") for code, word in known if code is not None}
-    return named.get(FIRST, "A"), named.get(SECOND, "B")
+    named = {code % 3: _CUT.sub("", word).strip("[] ") for code, word in known if code is not None}
+    first, second = named.get(FIRST, "A"), named.get(SECOND, "B")
+    return (first.upper(), second.upper()) if len(first) == len(second) == 1 else (first, second)
 
 
 def _compiled(rows: list[_Row], plan: FilePlan, columns: Columns, roles: _Roles, notes: tuple) -> Comparisons:
@@ -420,7 +429,14 @@ def _compiled(rows: list[_Row], plan: FilePlan, columns: Columns, roles: _Roles,
         tuple(systems), tuple(judges), tuple(names), np.array(of_item), pair, item, judge, exchanged, answer,
         np.full(len(items), -1), tuple(dict.fromkeys((*notes, *more))),
         (*(roles.task or ("task",)), *(roles.systems or ()), "winner"),
+        "; ".join(f"{role} {quoted(names, 8)}" for role, names in _named_roles(roles).items() if any(names)),
     )  # fmt: skip
+
+
+def _named_roles(roles: _Roles) -> dict[str, tuple]:
+    """The columns of each role."""
+    return {"question": roles.task, "systems": roles.systems or (), "winner": roles.answers,
+            "judge": (roles.judge,), "order": (roles.order,)}  # fmt: skip
 
 
 def _once(cells: dict, repeats: str, table: TextTable) -> tuple[list[tuple[int, ...]], list[str]]:
@@ -439,18 +455,19 @@ def _once(cells: dict, repeats: str, table: TextTable) -> tuple[list[tuple[int, 
 
 
 def _with_gold(found: Comparisons, verified: list[_Row]) -> Comparisons:
-    """Verified preferences of these comparisons, a tie where they differ; ValueError: of others."""
+    """Verified preferences of these comparisons, a tie where they differ; ValueError: of none of these."""
     where = {name: k for k, name in enumerate(found.names)}
-    gold, unknown = found.gold.copy(), []
+    gold, others = found.gold.copy(), []
     for row in verified:
         pair = [name for name in found.systems if name in (row.a, row.b)]
         k = where.get(row.task if len(found.systems) == 2 else BETWEEN.join((row.task, *pair)))
         if k is None or len(pair) < 2:
-            unknown.append(f"{row.task}: {row.a}, {row.b}")
+            others.append(f"{row.task}: {row.a}, {row.b}")
             continue
         code = TIE if row.code == TIE else pair.index((row.a, row.b)[row.code])
         gold[k] = code if gold[k] in (-1, code) else TIE
-    if unknown:
-        text = f"gold: {len(unknown)} verified comparisons are not among these ({quoted(unknown)})"
-        raise ValueError(f"{text}. Questions and names of systems must be the same in both")
-    return found._replace(gold=gold)
+    text = f"{len(others)} verified comparisons are not among those judged ({quoted(others, 3)})"
+    if len(others) == len(verified):
+        raise ValueError(f"gold: {text}. Questions and names of systems must be the same in both")
+    notes = (f"{text} and were not used.",) * bool(others)
+    return found._replace(gold=gold, notes=(*found.notes, *notes))

@@ -1,24 +1,22 @@
 """Shares of classes from labels whose error rates were measured on other items.
 
-Calibration items have labels and a known class. The new items have labels only, and their share of each class
-may be another: what both have in common is p(labels | class). Each item is reduced to a verdict h (classes,),
-which sums to one: of one judge his label; of several the class probabilities by their error rates, class by
-class equally likely a priori, an item's own truth left out of the rates that judge it (`verdicts`). With
+Calibration items have labels and a known class; new items have labels only, and other shares of each.
+What both have in common is p(labels | class). Each item is reduced to a verdict h (classes,), of sum one: of
+one judge his label; of several the class probabilities by their error rates, classes equally likely, an
+item's own truth left out of the rates that judge it (`verdicts`). With
 
     M[c, s] = E[h_s | class c],    p[s] = E[h_s] of new items,    p = theta M,
 
-theta are the shares of new items; of one judge this is Rogan and Gladen's correction. M comes from the
-calibration items as they are, so judges may share errors in any way: only M must be the same on new items.
+theta are the shares of new items: of one judge Rogan and Gladen's correction. M is measured on calibration
+items as they are, so judges may share errors in any way; only M must be the same on new items.
 
-The posterior takes rows of M as Dirichlet(counts + 1), p as Dirichlet(counts + 1), theta as Dirichlet(1 /
-classes) on the simplex, where p = theta M changes variables: a prior proportional to |det M|, as Jeffreys' of
-all is. Draws of M are weighed by how much of p's distribution they can explain; no value is clipped. Given M
-and theta the class of each item is drawn, which makes counts of these samples (`corrected`).
+The prior is even on rows of M, and Dirichlet(1 / classes) on theta. Draws of M, Dirichlet(counts + 1), are
+weighed by how well they explain the verdicts on new items, and no value is clipped. (A prior proportional to
+|det M|, as Jeffreys' is, covered shares of .02 in .85 to .90 where a judge is worth little.) Given M and
+theta the class of each item is drawn, which makes counts of these samples (`corrected`).
 
 Sources: Rogan and Gladen (1978); Lang and Reiczigel (2014); Lee et al., arXiv:2511.21140.
 """
-
-from typing import NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
@@ -26,7 +24,6 @@ from scipy.special import betaincinv, softmax, xlogy
 
 from jtruth._arrays import systematic
 from jtruth._host import across, log
-from jtruth._one_line import one_line
 
 _DRAWS, _FIRST, _MOST = 4000, 10_000, 80_000  # draws; of error rates at first, and at most
 _WORTH = 500.0  # draws that the weights are worth, before no more are drawn
@@ -38,26 +35,14 @@ _NARROWEST = 5.0  # times that a soft verdict may count as a hard one
 _PATTERNS, _FEWEST, _STEPS, _RESAMPLED = 16, 20, 300, 1000  # of `mismatch`
 
 
-class Corrected(NamedTuple):
-    """Draws of what the new items are; the last group is all of them."""
-
-    counts: Int[np.ndarray, "draws classes verdicts groups"]  # of these samples
-    rates: Float[np.ndarray, "draws classes verdicts"]  # M
-    shares: Float[np.ndarray, "draws groups classes"]  # theta
-
-    __repr__ = one_line
-
-
 def verdicts(
-    z: Int[np.ndarray, "samples labelers"],
-    calibration: Int[np.ndarray, "items labelers"],
-    truth: Int[np.ndarray, " items"],
-    classes: int,
-) -> tuple[Float[np.ndarray, "samples classes"], Float[np.ndarray, "items classes"]]:
-    """Verdicts of new and of calibration items; -1 is no label, and every item has one.
+    z: Int[np.ndarray, "samples judges"], calibration: Int[np.ndarray, "items judges"],
+    truth: Int[np.ndarray, " items"], classes: int,
+) -> tuple[Float[np.ndarray, "samples classes"], Float[np.ndarray, "items classes"]]:  # fmt: skip
+    """Verdicts on new and on calibration items; -1 is no label, and every item has one.
 
-    Where judges left items out, a calibration item is judged as if the same judges had labelled it as label
-    new items, as often as they do.
+    Where judges left items out, a calibration item is judged as if those had labelled it who label new items,
+    each set of judges as often as it labels one.
     """
     if z.shape[1] == 1:
         return np.eye(classes)[z[:, 0]], np.eye(classes)[calibration[:, 0]]
@@ -67,15 +52,11 @@ def verdicts(
     np.add.at(counts, (judge, own, label), 1)
     pooled = counts.sum(axis=0) + 1 / classes
     pooled *= _SHRUNK / pooled.sum(axis=1, keepdims=True)
-    total = counts.sum(axis=2) + _SHRUNK
-    rates = np.log((counts + pooled) / total[:, :, None])
-    seen = np.zeros((*calibration.shape, classes))
+    above, below = counts + pooled, counts.sum(axis=2) + _SHRUNK
+    rates, seen = np.log(above / below[:, :, None]), np.zeros((*calibration.shape, classes))
     seen[item, judge] = rates[judge, :, label]
-    seen[item, judge, own] = np.log(
-        (counts[judge, own, label] - 1 + pooled[own, label]) / (total[judge, own] - 1)
-    )
-    said = np.where(z >= 0, z, 0)
-    score = sum(np.where(z[:, t, None] >= 0, rates[t].T[said[:, t]], 0.0) for t in range(z.shape[1]))
+    seen[item, judge, own] = np.log((above[judge, own, label] - 1) / (below[judge, own] - 1))
+    score = sum(np.where(z[:, [t]] >= 0, rates[t].T[z[:, t]], 0.0) for t in range(z.shape[1]))
     sets, times = np.unique(z >= 0, axis=0, return_counts=True)
     judged, weight = np.zeros((len(truth), classes)), np.zeros(len(truth))
     for k in np.argsort(-times)[:_MOST_SETS]:
@@ -100,50 +81,41 @@ def _dirichlet(rng: np.random.Generator, a: np.ndarray, number: int) -> np.ndarr
 
 
 def corrected(
-    h: Float[np.ndarray, "samples classes"],
-    group: Int[np.ndarray, " samples"],
-    groups: int,
-    calibration: Float[np.ndarray, "items classes"],
-    truth: Int[np.ndarray, " items"],
+    h: Float[np.ndarray, "samples classes"], group: Int[np.ndarray, " samples"], groups: int,
+    calibration: Float[np.ndarray, "items classes"], truth: Int[np.ndarray, " items"],
     rng: np.random.Generator,
-) -> Corrected:
-    """Posterior draws of the classes of new items, in groups that share the error rates and nothing else."""
-    classes = h.shape[1]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
+    """Posterior draws of what new items are, by their verdicts, in groups that share the error rates only.
+
+    Returns:
+        Counts (draws, classes, verdicts, groups + 1) of these items, M (draws, classes, verdicts), and theta
+        (draws, groups + 1, classes); the last group is all of them.
+    """
+    classes, here = h.shape[1], np.unique(group)
     errors = np.stack([_effective(calibration[truth == c]) for c in range(classes)])
-    here = np.unique(group)
-    parts = [*(group == u for u in here), np.full(group.size, True)]
-    seen = [_effective(h[part]) for part in parts]
-    basis = seen[:-1] if 1 < here.size <= _MANY else seen[-1:]
+    parts = {**{u: group == u for u in here if groups > 1}, groups: np.full(group.size, True)}
+    seen = {u: _effective(h[part]) for u, part in parts.items()}
+    basis = [seen[u] for u in here] if 1 < here.size <= _MANY else [seen[groups]]
     factor, found, number = 1.0, None, _FIRST
-    while found is None or (number < _MOST and _worth(found[1]) < _WORTH):
+    while found is None or (number < _MOST and 1 / (found[1] ** 2).sum() < _WORTH):
         number = number if found is None else 2 * number
         found = _weighed(factor * errors, [factor * one for one in basis], number, rng)
         factor *= 0.5 if found is None else 1.0  # no draw explains the new items: errors are less certain
     rates = found[0][systematic(found[1], _DRAWS, rng.random())]
     shares = np.full((_DRAWS, groups + 1, classes), 1 / classes)
     counts = np.zeros((_DRAWS, classes, classes, groups + 1), np.int64)
-    for u, part, mean in zip([*here, groups], parts, seen, strict=True):
-        if u < groups == 1:  # all of them are next
-            continue
-        shares[:, u], _ = _shares_given(rates, mean, rng)
+    for u, part in parts.items():
+        shares[:, u], _ = _shares_given(rates, seen[u], rng)
         joint = shares[:, u, :, None] * rates
         law = np.swapaxes(joint / joint.sum(axis=1, keepdims=True), 1, 2)  # (draws, verdicts, classes)
-        for s, times in enumerate(_rounded(h[part].sum(axis=0))):
-            counts[:, :, s, u] = rng.multinomial(times, law[:, s])
+        mean = h[part].sum(axis=0)
+        times = np.floor(mean + 1e-9).astype(np.int64)  # whole numbers with the same sum
+        times[np.argsort(times - mean)[: int(part.sum()) - int(times.sum())]] += 1
+        for s in range(classes):
+            counts[:, :, s, u] = rng.multinomial(times[s], law[:, s])
     if groups == 1:
         shares[:, 0], counts[..., 0] = shares[:, 1], counts[..., 1]
-    return Corrected(counts, rates, shares)
-
-
-def _worth(weight: np.ndarray) -> float:
-    return float(weight.sum() ** 2 / (weight**2).sum())
-
-
-def _rounded(mean: Float[np.ndarray, " classes"]) -> Int[np.ndarray, " classes"]:
-    """Whole numbers with the same sum."""
-    low = np.floor(mean + 1e-9).astype(np.int64)
-    low[np.argsort(low - mean)[: round(float(mean.sum())) - int(low.sum())]] += 1
-    return low
+    return counts, rates, shares
 
 
 def _weighed(
@@ -151,78 +123,65 @@ def _weighed(
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """Draws of M and their weights; None where no draw of M can explain the verdicts."""
     rates = _dirichlet(rng, errors + 1, number)
-    # The prior |det M| is there once, and each group's change of variables brings one.
-    log_weight = (1 - len(seen)) * np.linalg.slogdet(rates)[1]
+    log_weight = -len(seen) * np.linalg.slogdet(rates)[1]  # of the change of variables p = theta M
     for mean in seen:
         log_weight += log(_shares_given(rates, mean, rng)[1])
-    top = log_weight.max()
-    return (rates, np.exp(log_weight - top)) if np.isfinite(top) else None
+    return (rates, softmax(log_weight)) if np.isfinite(log_weight.max()) else None
 
 
 def _shares_given(
     rates: Float[np.ndarray, "draws classes verdicts"], seen: np.ndarray, rng: np.random.Generator
 ) -> tuple[Float[np.ndarray, "draws classes"], Float[np.ndarray, " draws"]]:
-    """theta for each M, and how much of p's distribution M can explain; the nearest theta if none of it."""
+    """theta for each M, and how much of p's distribution M can explain; a near theta if none of it."""
     number, classes = rates.shape[:2]
     nodes = int(np.clip(_NODES / (number * classes), 32, 400))
-    inverse = np.linalg.inv(rates + 1e-12 * np.eye(classes))
-    theta = _nodes(seen + 1, nodes, rng)[None] @ inverse  # the same p for every M, so that weights compare
+    if classes > 2:
+        p = _dirichlet(rng, seen + 1, number * nodes).reshape(number, nodes, classes)
+    else:  # quantiles: no noise in the weights
+        first = betaincinv(seen[0] + 1, seen[1] + 1, (np.arange(nodes) + 0.5) / nodes)
+        p = np.stack([first, 1 - first], axis=1)[None]
+    theta = p @ np.linalg.inv(rates + 1e-12 * np.eye(classes))
     least = 0.25 / (seen.sum() + 1)  # shares of less than an item are alike: no weight is endless
-    product = across(np.multiply, np.maximum(theta, least))
-    weight = np.where(across(np.minimum, theta) > 0, product ** (1 / classes - 1), 0.0).cumsum(axis=1)
+    density = across(np.multiply, np.maximum(theta, least)) ** (1 / classes - 1)
+    weight = np.where(across(np.minimum, theta) > 0, density, 0.0).cumsum(axis=1)
     pick = (weight >= (rng.random(number) * weight[:, -1])[:, None]).argmax(axis=1)
     shares = np.maximum(theta[np.arange(number), pick], 1e-12)
     return shares / shares.sum(axis=1, keepdims=True), weight[:, -1]
 
 
-def _nodes(a: np.ndarray, number: int, rng: np.random.Generator) -> np.ndarray:
-    """Points of a Dirichlet distribution; of two classes its quantiles."""
-    if a.size > 2:
-        return _dirichlet(rng, a, number)
-    first = betaincinv(a[0], a[1], (np.arange(number) + 0.5) / number)
-    return np.stack([first, 1 - first], axis=1)
-
-
-class Mismatch(NamedTuple):
-    """Whether new items can be a mixture of the calibration's classes, by their patterns of labels."""
-
-    p_value: float
-    pattern: tuple[int, ...]  # that the new items have too often, a label for each judge; () of rare ones
-    found: int  # of new items with that pattern
-    expected: float
-
-    __repr__ = one_line
-
-
 def mismatch(
-    z: Int[np.ndarray, "samples labelers"], calibration: Int[np.ndarray, "items labelers"],
+    z: Int[np.ndarray, "samples judges"], calibration: Int[np.ndarray, "items judges"],
     truth: Int[np.ndarray, " items"], classes: int, rng: np.random.Generator,
-) -> Mismatch | None:  # fmt: skip
-    """Likelihood ratio of free pattern shares against common p(pattern | class), by parametric bootstrap.
+) -> tuple[float, tuple[int, ...], int, float] | None:  # fmt: skip
+    """Can new items be a mixture of the calibration's classes, by their joint patterns of labels?
 
-    Of items that every judge labelled; None where fewer than 20 of either set are. Rare patterns are one.
+    The likelihood ratio of free pattern shares against a common p(pattern | class), by parametric bootstrap,
+    of items that every judge labelled; rare patterns are one.
+
+    Returns:
+        The p-value, the pattern that new items have too often (a label for each judge; () of rare ones), how
+        many have it, and how many should. None where fewer than 20 items of either set have all labels.
     """
     new, kept = (z >= 0).all(axis=1), (calibration >= 0).all(axis=1)
     if min(new.sum(), kept.sum()) < _FEWEST or not np.isin(np.arange(classes), truth[kept]).all():
         return None
     every, code = np.unique(np.vstack([z[new], calibration[kept]]), axis=0, return_inverse=True)
-    rank = np.argsort(np.argsort(-np.bincount(code.ravel()), kind="stable"))
-    code = np.minimum(rank[code.ravel()], _PATTERNS - 1)
-    size = min(len(every), _PATTERNS)
+    order = np.argsort(-np.bincount(code.ravel()), kind="stable")
+    code, size = np.minimum(np.argsort(order)[code.ravel()], _PATTERNS - 1), min(len(every), _PATTERNS)
     m = np.bincount(code[: new.sum()], minlength=size)[None].astype(np.float64)
     n = np.zeros((1, classes, size))
     np.add.at(n[0], (truth[kept], code[new.sum() :]), 1)
-    seen, q, share = _likelihood_ratio(m, n)
-    mixed = share[0] @ q[0]
-    again = rng.multinomial(int(m.sum()), mixed / mixed.sum(), _RESAMPLED).astype(np.float64)
-    rows = [rng.multinomial(int(n[0, c].sum()), q[0, c] / q[0, c].sum(), _RESAMPLED) for c in range(classes)]
-    others, *_ = _likelihood_ratio(again, np.stack(rows, axis=1).astype(np.float64))
-    p_value = (1 + (others >= seen[0] - 1e-6).sum()) / (_RESAMPLED + 1)
-    expected = m.sum() * mixed
+    ratio, q, share = _likelihood_ratio(m, n)
+    q, mixed = q[0] / q[0].sum(axis=1, keepdims=True), share[0] @ q[0]
+    again = [rng.multinomial(int(n[0, c].sum()), q[c], _RESAMPLED) for c in range(classes)]
+    other = rng.multinomial(int(m.sum()), mixed / mixed.sum(), _RESAMPLED)
+    others, *_ = _likelihood_ratio(other.astype(np.float64), np.stack(again, axis=1).astype(np.float64))
+    expected = m[0].sum() * mixed
     worst = int(np.argmax((m[0] - expected) / np.sqrt(expected + 1e-9)))
     rare = worst == _PATTERNS - 1 and len(every) > _PATTERNS
-    pattern = () if rare else tuple(every[np.argsort(rank)[worst]].tolist())
-    return Mismatch(float(p_value), pattern, int(m[0, worst]), float(expected[worst]))
+    p_value = (1 + (others >= ratio[0] - 1e-6).sum()) / (_RESAMPLED + 1)
+    pattern = () if rare else tuple(every[order[worst]].tolist())
+    return float(p_value), pattern, int(m[0, worst]), float(expected[worst])
 
 
 def _likelihood_ratio(
@@ -234,8 +193,7 @@ def _likelihood_ratio(
     for _ in range(_STEPS):
         part = share[:, :, None] * q
         part *= (m / np.maximum(part.sum(axis=1), 1e-300))[:, None]
-        share = part.sum(axis=2) / m.sum(axis=1, keepdims=True)
-        q = n + part
+        share, q = part.sum(axis=2) / m.sum(axis=1, keepdims=True), n + part
         q /= q.sum(axis=2, keepdims=True)
     free = m / m.sum(axis=1, keepdims=True), n / n.sum(axis=2, keepdims=True)
     fitted = np.maximum(np.einsum("bc,bck->bk", share, q), 1e-300), np.maximum(q, 1e-300)

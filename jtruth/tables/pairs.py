@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int, Num
-from scipy.special import betainc, betaincinv
+from scipy.special import bdtr, betainc, betaincinv
 
 from jtruth._arrays import namespace
 from jtruth._host import lattice
+from jtruth._one_line import one_line
 from jtruth._random import Key
 from jtruth._validation.in_range import check_shape
 from jtruth.stats.draws import DrawsEstimate
@@ -198,6 +199,26 @@ def new_by_tuples(
     ), what
 
 
+class Decided(NamedTuple):
+    """On how many of the samples at hand one of two classifiers is right where the other is wrong."""
+
+    first: DrawsEstimate
+    second: DrawsEstimate
+    size: float  # samples that the metric is about, on average
+    metric: str
+    same: bool  # whether both say the same of every sample
+
+    __repr__ = one_line
+
+    @property
+    def mcnemar(self) -> float | None:
+        """Two-sided exact p-value (binomial, McNemar 1947), where all classes are known."""
+        if np.ptp(self.first.draws) > 0 or np.ptp(self.second.draws) > 0:
+            return None
+        few, all_ = min(self.first.mean, self.second.mean), self.first.mean + self.second.mean
+        return min(1.0, 2 * float(bdtr(few, round(all_), 0.5)))
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class NewDifference(DrawsEstimate):
     """A difference for new samples, by even draws; intervals have equal tails, `above` is P(above 0)."""
@@ -207,6 +228,10 @@ class NewDifference(DrawsEstimate):
     def interval(self, level: float = 0.95) -> Interval:
         """Interval that leaves (1 - level)/2 on either side."""
         return self.equal_tails(level)
+
+    def p_above(self, limit: float, *, strict: bool = False) -> float:
+        """P(difference >= limit), of 0 without Monte Carlo error."""
+        return self.above if limit == 0 else super().p_above(limit, strict=strict)
 
 
 def new_difference(

@@ -2,8 +2,9 @@
 
 `TablePosterior` says what may be asked of it, whoever made it: `CountTable` and `Mixture` (exact, two
 classes), `NormalTable` and `GivenMatrix` (ratios in closed form), `TableDraws` and `CountDraws` (equally
-weighted draws), `PredictiveTable` (readings of labels, widened). An estimated table with resamples of it is
-held by `TableDraws` with a point: such draws are confidence, no posterior.
+weighted draws), `ChainTables` (evenly spread ones), `PredictiveTable` (readings of labels, widened), and
+`NewSamples` (one of these, asked about new samples). An estimated table with resamples of it is held by
+`TableDraws` with a point: such draws are confidence, no posterior.
 
 Symbols are classes as a rule; score bins or tuples of several classifiers' predictions work the same, as far
 as a metric makes sense of them. Classes have numbers here: hand over `named_metric("recall[cat]", classes)`.

@@ -65,6 +65,7 @@ def issues():
     return suspicious_labels(LABELS, 0.2 + 0.6 * np.eye(2)[Y], key=0)
 
 
+DAYS = np.array([f"2026-01-{1 + k % 12:02}" for k in range(N)])
 ANSWERS = {
     "Evaluation": lambda: jt.evaluate(PRED, LABELS, **KNOWN),
     "Evaluation of three classes": lambda: jt.evaluate(Z[:, 0], THREE, **THREE_NOISE),
@@ -74,7 +75,10 @@ ANSWERS = {
     "Comparison": lambda: jt.compare_classifiers({"a": PRED, "b": WORSE}, LABELS, **KNOWN, at_least=0.8),
     "LabelerReport": lambda: quick_labelers(LABELS),
     "Prevalence": lambda: jt.prevalence(LABELS, gold=GOLD, assume="independent"),
+    "Prevalence by day": lambda: jt.prevalence(LABELS, gold=GOLD, by=DAYS),
+    "Labelers by day": lambda: jt.evaluation.labelers_by_group(LABELS, DAYS, gold=GOLD),
     "Prevalence by group": lambda: jt.prevalence(LABELS, gold=GOLD, by=np.arange(N) % 3),
+    "Prevalence by calibration": lambda: jt.prevalence(LABELS, calibration=(LABELS, Y)),
     "Gate": lambda: jt.prevalence(LABELS, gold=GOLD).require("1 >= .1", "1 < .5"),
     "ErrsOn": lambda: errs_on(LABELS, GOLD, {"words": RNG.random(N), "id": Y, "art": Y[::-1]}),
     "Preferences": lambda: jt.preferences(duel()),
@@ -176,7 +180,7 @@ def in_json(block, held):
         case Matrix():
             assert set(held) == {"mean", "low", "high"}
         case Curve():
-            assert held["x"]
+            assert all(one["x"] for one in ([held] if "x" in held else held.values()))
 
 
 def test_every_table_is_a_frame(answer):

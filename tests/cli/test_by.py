@@ -84,7 +84,7 @@ def test_wide_tables_and_exports(run, refusal, folder, tmp_path):
     alone = write(tmp_path / "w.csv", ("system", *JUDGES), rows)
     code, out, err = run("prevalence", alone, "--by", "system", full=False)
     assert code == 0 and "80 samples, 240 labels by 3 labelers" in out and "\ntuned " in out, err
-    assert "P(above next)" in out and "--by system --gold GOLD.csv" in out
+    assert "P(above next)" in out and "--ask-out to_verify.csv" in " ".join(out.split())
     words = ("prevalence", folder / "wide.csv", "--by", "system", "--positive", "fail")
     code, out, err = run(*words, full=False)
     assert code == 0 and out.index("\nbase ") < out.index("\ntuned ") and "class 'fail'" in out, err
@@ -198,10 +198,12 @@ def test_units_of_a_column_of_times(answer, refusal, dated, monkeypatch):
     assert width(found["by"]) < 0.9 * width(alone["by"])
     months, _ = answer("prevalence", dated / "labels.csv", "--by", "when:month", "--assume", "independent")
     assert [row["group"] for row in months["by"]["groups"]] == ["2026-01", "2026-02", "2026-03"]
+    days, _ = answer("prevalence", dated / "one.csv", "--by", "when", "--assume", "independent")
+    assert days["num_samples"] == 240  # labels of other moments are no other samples
     _, out = answer("prevalence", dated / "labels.csv", "--by", "when:month", full=False)
-    assert "--gold GOLD.csv # columns task, label" in " ".join(out.replace("\\\n", "").split())
-    assert "'when', 'due' hold times: write --by when:week" in refusal(
-        *words[:1], dated / "labels.csv", "--by", "week"
-    )
+    assert "--ask 30 --ask-out to_verify.csv" in " ".join(out.replace("\\\n", "").split())
+    refused = refusal("prevalence", dated / "labels.csv", "--by", "week")
+    assert "'when', 'due' hold times: write --by when:week" in refused
     assert "may be 2026-02-01 or 2026-01-02" in refusal("prevalence", dated / "told.csv", "--by", "month")
-    assert "none holds times" in refusal("prevalence", dated / "gold.csv", "--single", "--by", "day") or True
+    bare = write(dated / "bare.csv", ("task", "worker", "label"), [("a", "j", "x"), ("b", "j", "y")])
+    assert "no column is called 'day', and none holds times" in refusal("prevalence", bare, "--by", "day")

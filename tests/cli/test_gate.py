@@ -76,7 +76,7 @@ def test_grammar(text, p):
     [(["a"], 0.9, "such as 'a > .5'"), (["a = .5"], 0.9, "such as"), (["a == .5"], 0.9, "such as"),
      (["a >= "], 0.9, "such as"), (["a > 80"], 0.9, "a share, such as .8 or 80%"),
      ([], 0.9, "no requirement"),
-     (["a > .5", "c > .5"], 0.9, "'c' is not there"), (["a > b"], 0.9, "'a - b' is not there"),
+     (["a > .5", "c > .5"], 0.9, "'c' is not there"), (["a > b"], 0.9, "'a - b' is not there; write NAME"),
      (["a > .5"], 0.5, "confidence=0.5"), (["a > .5"], float("nan"), "between .5 and 1")],
 )  # fmt: skip
 def test_requirements_that_cannot_be_read(texts, confidence, message):
@@ -125,13 +125,15 @@ def test_answers_carry_their_own_laws():
         shares.require("x > .5")
     both = jt.compare_classifiers({"new-1": GOOD, "old": BAD}, labels, gold=GOLD)
     one, other = both.require("new-1 > old").probability, both.require("old - new-1 <= -0.05").probability
-    drawn = both.difference("new-1", "old")
-    assert (one, other) == pytest.approx((np.mean(drawn > 0), np.mean(drawn >= 0.05)), abs=1e-9)
+    assert one == both.p_better("new-1", "old") == both.require("old < new-1").probability
+    assert other == pytest.approx(np.mean(both.difference("new-1", "old") >= 0.05), abs=1e-9)
     assert both.require("new-1 accuracy - old accuracy > -.02").exit_code == 0
     with pytest.raises(ValueError, match=r"neither a classifier .* new-1, old; the metric is accuracy"):
         both.require("new-1 recall > .5")
     with pytest.raises(ValueError, match="knows no uncertainty"):
         jt.evaluate(GOOD, labels, method="majority_vote").require("accuracy > .5")
+    voted = jt.prevalence(labels, gold=LABELS.counts().argmax(axis=1)).require("pass >= .5")
+    assert voted.exit_code == 4 and voted.rows[0]["alarm"] and "what stands above" in str(voted)
     unknown = jt.prevalence(jt.Labels.from_matrix(np.eye(2, dtype=int), 2)).require("1 > .5")
     assert (unknown.probability, unknown.verdict) == (None, "cannot tell") and "do not determine" in str(
         unknown

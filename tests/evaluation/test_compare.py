@@ -7,6 +7,7 @@ import jax
 import numpy as np
 import pytest
 from scipy.special import betainc, gammaln
+from scipy.stats import beta, binomtest
 from sklearn.metrics import cohen_kappa_score, f1_score, precision_score, recall_score, roc_auc_score
 
 import jtruth as jt
@@ -15,6 +16,7 @@ from jtruth.evaluation.assumptions.registry import ASSUMPTIONS
 from jtruth.evaluation.compare import judged_together, parts_of
 from jtruth.evaluation.compared import Laws, joined
 from jtruth.stats.draws import DrawsEstimate
+from jtruth.tables.pairs import Decided
 from jtruth.testing.binary.chain import symbol_chain
 
 pytestmark = pytest.mark.usefixtures("few_sets")
@@ -84,7 +86,9 @@ def test_two_classifiers_against_enumeration_of_all_classes():
     assert abs(found.best["a"] - chance) < 4.5 * 0.5 / np.sqrt(4000)
     assert found.better["a", "b"] == pytest.approx(found.best["a"])
     assert new.better["a", "b"] == pytest.approx(weight @ betainc(s + 0.5, f + 0.5, 0.5), abs=1e-12)
-    assert new.values["a"].mean == pytest.approx(weight @ (right + 0.5) / 9, abs=1e-12)
+    assert new.values["a"].mean == pytest.approx(weight @ right / 8, abs=1e-12)
+    below = [weight @ betainc(right + 0.5, 8.5 - right, end) for end in new.values["a"].interval(0.9)]
+    np.testing.assert_allclose(below, [0.05, 0.95], atol=1e-4)
     gap, k = new.differences["a", "b"], rng.choice(256, 200_000, p=weight)
     q, r = rng.beta(f[k] + 0.5, s[k] + 0.5), rng.beta((f + s)[k] + 1, 9 - (f + s)[k])
     for level in (0.5, 0.95):
@@ -102,6 +106,49 @@ def test_two_classifiers_against_enumeration_of_all_classes():
     ]
     f, s = np.transpose(hits)
     assert recall.better["a", "b"] == pytest.approx(weight @ betainc(s + 0.5, f + 0.5, 0.5), abs=1e-12)
+
+
+def test_all_classes_known_16_against_15_and_three_groups(few_lineages):
+    """By a million draws of four cells and of two shares, SciPy's binomial test and Jeffreys' interval."""
+    rng = np.random.default_rng(1)
+    cell = rng.permutation(np.repeat([0, 1, 2, 3], [46, 16, 15, 3]))
+    y, wrong = np.arange(80) % 2, {"m1": cell >= 2, "m2": cell % 2 == 1}
+    labels = jt.Labels.from_matrix(np.stack([y, np.where(cell == 3, 1 - y, y)], axis=1), 2)
+    found = jt.compare_classifiers({name: np.where(w, 1 - y, y) for name, w in wrong.items()}, labels, gold=y)
+    chances = rng.dirichlet(np.array([46, 16, 15, 3]) + 0.5, 1_000_000)
+    gap, law = chances[:, 1] - chances[:, 2], found.differences["m1", "m2"]
+    assert found.best["m1"] == pytest.approx((gap > 0).mean(), abs=4.5 * 0.5 / 1000)
+    np.testing.assert_allclose(law.interval(), np.quantile(gap, [0.025, 0.975]), atol=1.5e-3)
+    assert law.mean == pytest.approx(1 / 80) and found.in_sample.best["m1"] == 1
+    np.testing.assert_allclose(found.values["m1"].interval(), beta(62.5, 18.5).ppf([0.025, 0.975]), atol=1e-3)
+    row = found.to_dict()["comparison"]["differences"][0]
+    assert (row["only_first"]["mean"], row["only_second"]["mean"]) == (16, 15)
+    for f, s in ((16, 15), (9, 2), (0, 0)):
+        only = Decided(
+            DrawsEstimate(np.full(3, 1.0 * f)), DrawsEstimate(np.full(3, 1.0 * s)), 80.0, "accuracy", False
+        )
+        assert only.mcnemar == pytest.approx(binomtest(f, f + s).pvalue if f else 1.0)
+    text = " ".join(str(found).split())
+    assert (
+        "It is not clear whether m1 or m2 has the better accuracy for new samples: m1 - m2 is +1.3 points"
+        in text
+    )
+    assert (
+        "m1 is right where m2 is wrong on 16 of 80 samples, the reverse on 15 (exact McNemar p = 1.00)."
+        in text
+    )
+
+    group = np.repeat(["s1", "s2", "s3"], 60)
+    right = np.concatenate([np.arange(60) < n for n in (28, 44, 46)])
+    y = np.tile(np.arange(60) % 2, 3)
+    three = jt.evaluation.compare_groups(np.where(right, y, 1 - y), certain(y), group, prior=[0.5, 0.5])
+    shares = rng.beta(*(np.array([[46, 44], [14, 16]]) + 0.5)[:, :, None], (2, 1_000_000))
+    assert three.better["s3", "s2"] == pytest.approx(
+        (shares[0] > shares[1]).mean(), abs=4.5 * 0.5 / np.sqrt(16_000)
+    )
+    assert three.in_sample.better["s3", "s2"] == 1 and "P(the whole order s3, s2, s1 is right)" in " ".join(
+        str(three).split()
+    )
 
 
 def test_chances_margins_ranks_and_requirements_follow_from_the_draws():

@@ -81,7 +81,7 @@ def test_the_same_items_in_two_groups_are_paired(few_lineages):
 
     paired = laws(gold, item)
     with pytest.MonkeyPatch.context() as patch:  # no pairs: labels are not read again
-        for room in ("compare", "groups"):
+        for room in ("compare", "group_labelers"):
             patch.setattr(f"jtruth.evaluation.{room}.labels_only_posterior", None)
         apart = laws(gold, None)
     for one, other, given in zip(paired, apart, (y_pred, d), strict=True):

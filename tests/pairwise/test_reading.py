@@ -78,6 +78,9 @@ TWO = {  # two systems that no column names; what was said; their names
     "halves": ("task,judge,vote\n1,j,1\n2,j,0\n3,j,.5\n4,j,0\n", {}, ("A", "B")),
     "codes named": ("task,worker,label\n1,j,0\n2,j,1\n3,j,2\n4,j,1\n",
                     {"classes": ("output 1 better", "output 2 better", "tie")}, ("output 1", "output 2")),
+    "better": ("task,worker,label\n1,j,x better\n2,j,y wins\n3,j,tie\n4,j,y better\n", {}, ("x", "y")),
+    "PandaLM": ("idx,annotator1,annotator2,instruction\n1,1,1,do\n2,2,2,go\n3,0,0,do it\n4,2,2,no\n",
+                {"map": {"1": "A", "2": "B", "0": "tie"}}, ("A", "B")),
     "map": ("task,worker,label\n1,j,0\n2,j,1\n3,j,2\n4,j,1\n", {"map": {"0": "A", "1": "B", "2": "tie"}},
             ("A", "B")),
     "wide": ("question,gpt,claude\n1,A,A\n2,B,B\n3,tie,tie\n4,B,B\n", {}, ("A", "B")),
@@ -139,10 +142,16 @@ def test_verified_preferences_of_a_column_a_judge_or_a_table():
     assert both.gold.tolist() == want and both.judges == ("j",)
     turned = people.rename(columns={"model_a": "model_b", "model_b": "model_a"}).dropna()
     assert read_preferences(GOLD, gold=turned).gold.tolist() == want
-    with pytest.raises(ValueError, match="1 verified comparisons are not among these"):
-        read_preferences(GOLD[1:], gold=turned)
-    with pytest.raises(ValueError, match="no judge 'human'"):
-        read_preferences(GOLD, gold="worker:human")
+    assert "1 verified comparisons are not among those" in read_preferences(GOLD[1:], gold=turned).notes[-1]
+    with pytest.raises(ValueError, match="2 verified comparisons are not among those"):
+        read_preferences(GOLD[1:2], gold=turned[2:])
+    wide = pd.DataFrame({"question": [1, 2], "gpt": ["A", "B"], "claude": ["A", "tie"], "human": ["B", None]})
+    for way in ("column:human", "worker:human"):
+        found = read_preferences(wide, gold=way)
+        assert found.judges == ("gpt", "claude") and found.gold.tolist() == [1, -1]
+    for alone in (GOLD, people):
+        with pytest.raises(ValueError, match="no judge 'human' beside others"):
+            read_preferences(alone, gold="worker:human")
 
 
 def frame(winner="x", **columns):
@@ -164,6 +173,13 @@ BAD = {
 }  # fmt: skip
 
 
+def test_a_column_that_says_no_order_is_not_taken_for_one():
+    placed = frame(position=["top", "side"])
+    assert read_preferences(placed).exchanged.tolist() == [0, 0]
+    with pytest.raises(ValueError, match="which do not say who was shown first"):
+        read_preferences(placed, order="position")
+
+
 @pytest.mark.parametrize("text", BAD)
 def test_what_cannot_be_used_is_refused(text):
     with pytest.raises(ValueError, match=text):
@@ -173,4 +189,5 @@ def test_what_cannot_be_used_is_refused(text):
 def test_what_is_left_out_is_said():
     given = frame(["x", None, "y", "error"], question=[1, 2, 3, 4], model_b=["y", "y", "x", "y"])
     notes = " ".join(read_preferences(given).notes)
+    assert read_preferences(given).how.startswith("question 'question'; systems 'model_a', 'model_b'; winner")
     assert "1 rows that compare a system with itself" in notes and "2 rows without a winner" in notes

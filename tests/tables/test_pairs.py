@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
+from jtruth._host import lattice
 from jtruth.tables.metrics import expected_table, named_metric
-from jtruth.tables.pairs import smaller_is_better, tuples
+from jtruth.tables.pairs import new_by_tuples, new_difference, smaller_is_better, tuples
+from jtruth.tables.posterior import TableDraws
 
 
 @pytest.mark.parametrize(("classes", "classifiers", "size"), [(2, 2, 30), (3, 2, 4), (2, 5, 12)])
@@ -71,3 +73,44 @@ def test_smaller_is_better_for_false_alarms_alone():
 def test_nothing_to_compare_is_refused(as_installed):
     with pytest.raises(ValueError, match="shape"):
         tuples(np.zeros((0, 3), int), 2)
+
+
+@pytest.mark.parametrize("name", ["accuracy", "recall[2]", "false_alarm_rate[0]"])
+def test_a_paired_difference_for_new_samples_is_that_of_four_cells(name):
+    """Three classes, two possible truths of all samples: against a million draws of the four chances."""
+    rng = np.random.default_rng(5)
+    symbols, what = tuples(rng.integers(0, 3, (2, 40)), 3)
+    counts = [expected_table(np.eye(3)[rng.integers(0, 3, 40)], symbols, what.num_symbols) for _ in range(2)]
+    table, metric = TableDraws(np.array(counts)), named_metric(name, range(3))
+    cells, sign = what.decided(metric, 0, 1), -1 if smaller_is_better(metric) else 1
+    law, drawn = new_difference(table, cells, sign), []
+    for one in counts:
+        first, second, size = (cells * one).sum(axis=(1, 2))
+        chance = rng.dirichlet([first + 0.5, second + 0.5, size - first - second + 1], 500_000)
+        drawn.append(sign * (chance[:, 0] - chance[:, 1]))
+    drawn = np.concatenate(drawn)
+    assert law.above == pytest.approx((drawn > 0).mean(), abs=4.5 * 0.5 / 1000)
+    assert (law.draws > 0).mean() == pytest.approx(law.above, abs=3e-3)
+    np.testing.assert_allclose(law.interval(0.9), np.quantile(drawn, [0.05, 0.95]), atol=4e-3)
+    np.testing.assert_allclose([law.mean, law.sd], [drawn.mean(), drawn.std()], atol=1e-3)
+
+
+def test_tuples_that_never_occur_may_in_new_samples():
+    """Three samples on which only the first is right, none for the second: F1 is not better for certain."""
+    y = np.arange(20) % 2
+    codes = np.stack([y, np.where(np.arange(20) < 3, 1 - y, y)])
+    symbols, what = tuples(codes[:, y == 1], 2)
+    table = expected_table(np.eye(2)[y[y == 1]], symbols, what.num_symbols)
+    new, laid = new_by_tuples(np.array([table]), what, 0)
+    assert laid.num_symbols == 4 and len(new.counts) == 16_000
+    gap = laid.difference(named_metric("f1"), 0, 1).of_table(new.counts)
+    assert 0.005 < (gap < 0).mean() < 0.2
+    assert what.same(0, 0) and not what.same(0, 1)
+
+
+def test_a_lattice_is_even():
+    points = lattice(8)
+    assert (np.sort(points, axis=0) == points[:, :1]).all() and (np.diff(points[:, 0]) > 0).all()
+    values = np.prod(1 + (points - 0.5) / 2, axis=1)  # of mean 1: a tenth of the error of as many draws
+    assert abs(values.mean() - 1) < 0.1 * values.std() / np.sqrt(len(points))
+    np.testing.assert_allclose(np.corrcoef(points.T), np.eye(8), atol=5e-3)

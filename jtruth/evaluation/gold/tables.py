@@ -99,15 +99,10 @@ def gold_tables(
 _FEW = 5  # samples of known truth, below which gold says too little of a labeler or class
 
 
-def labeler_laws_by_gold(
-    without: Sequence[DrawsEstimate],
-    labels: Labels,
-    class_posterior: Float[np.ndarray, "samples classes"],
-    gold: Gold,
-    key: Key = 0,
+def laws_by_gold(
+    without: Sequence[DrawsEstimate], tables: Sequence[TableDraws | None]
 ) -> list[DrawsEstimate]:
     """For each labeler the law of the share of right labels; `without` are the laws without gold."""
-    tables = labeler_tables_by_gold(labels, class_posterior, gold, key)
     pairs = zip(without, tables, strict=True)
     return [law if table is None else table.estimate("accuracy") for law, table in pairs]
 
@@ -305,7 +300,7 @@ def advice(data: Inputs, y_pred: np.ndarray | None) -> tuple[str, ...]:
     if not left:
         return ()
     number = number_of(gold_that_halves(data.num_gold, data.gold.size), "more gold answer")
-    halve = f"{number} at random would about halve the intervals (of {left} left)"
+    halve = f"{number} at random would about halve the intervals of these samples ({left} are left)"
     try:
         asked = ask_next(data.own_labels(), min(_ASKED, left), y_pred=y_pred, gold=data.known, key=data.key)
     except ValueError:  # gold of unequal chances, which no further answers can complete

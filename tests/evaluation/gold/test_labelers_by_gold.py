@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import jtruth as jt
-from jtruth.evaluation.gold.tables import labeler_laws_by_gold
+from jtruth.evaluation.gold.tables import labeler_tables_by_gold, laws_by_gold
 from jtruth.io.gold import Gold
 from jtruth.stats.draws import DrawsEstimate
 from tests.evaluation.crowds import some_gold
@@ -27,7 +27,7 @@ def together(seed, size=400, gold=60):
 
 def laws(labels, h, gold, **options):
     known = gold if isinstance(gold, Gold) else Gold(gold)
-    return labeler_laws_by_gold([FLAT] * labels.num_labelers, labels, h, known, **options)
+    return laws_by_gold([FLAT] * labels.num_labelers, labeler_tables_by_gold(labels, h, known, **options))
 
 
 @pytest.mark.slow

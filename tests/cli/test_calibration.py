@@ -1,0 +1,83 @@
+"""`--calibration FILE`: another file says how the judges err."""
+
+import numpy as np
+import pytest
+
+from tests.cli.files import write
+from tests.evaluation.test_calibrated import RIGHT, simulated
+
+pytestmark = pytest.mark.usefixtures("few_lineages")
+WORDS = np.array(["fail", "pass"])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Wide files with and without human labels, the same in rows, and new items of two systems."""
+    to, rng = tmp_path_factory.mktemp("calibration"), np.random.default_rng(1)
+    truth, old = simulated(rng, 120, [0.6, 0.4], RIGHT[:2])
+    write(
+        to / "cal.csv",
+        ("item", "judge", "human"),
+        zip(range(120), WORDS[old[:, 0]], WORDS[truth], strict=True),
+    )
+    write(to / "plain.csv", ("item", "judge"), zip(range(120), WORDS[old[:, 0]], strict=True))
+    write(to / "truth.csv", ("item", "label"), zip(range(120), WORDS[truth], strict=True))
+    rows = [
+        (i, who, WORDS[z])
+        for i in range(120)
+        for who, z in zip(("judge", "human"), (old[i, 0], truth[i]), strict=True)
+    ]
+    write(to / "rows.csv", ("task", "worker", "label"), rows)
+    _, new = simulated(rng, 200, [0.2, 0.8], RIGHT[:2])
+    write(to / "new.csv", ("item", "judge"), zip(range(500, 700), WORDS[new[:, 0]], strict=True))
+    systems = [(i % 100, "xy"[i // 100], "judge", WORDS[new[i, 0]]) for i in range(200)]
+    write(to / "systems.csv", ("task", "system", "worker", "label"), systems)
+    write(to / "always.csv", ("item", "judge"), [(i, "pass") for i in range(600, 700)])
+    write(to / "no_fail.csv", ("item", "judge", "human"), [(i, WORDS[i % 2], "pass") for i in range(40)])
+    return to
+
+
+def test_the_truth_is_found_or_named(folder, answer):
+    """Wide, in rows, in a table beside: the same numbers; the raw rate is on the first screen."""
+    ask = "prevalence", folder / "new.csv", "--positive", "pass", "--calibration"
+    found, out = answer(*ask, folder / "cal.csv")
+    share = found["shares"]["pass"]
+    assert found["rule"] == "calibration" and share["low"] < 0.8 < share["high"] and "Uncorrected" in out
+    for more in (
+        (folder / "cal.csv", "--gold", "column:human"), (folder / "rows.csv",),
+        (folder / "rows.csv", "--gold", "worker:human"),
+        (folder / "plain.csv", "--gold", folder / "truth.csv", "--labelers", "judge"),
+    ):  # fmt: skip
+        again, _ = answer(*ask, *more)
+        assert again["shares"]["pass"] == share, more
+
+
+def test_groups_a_rater_and_a_judge_who_always_passes(folder, answer):
+    found, _ = answer(
+        "prevalence", folder / "systems.csv", "--calibration", folder / "rows.csv", "--by", "system"
+    )
+    assert {row["group"] for row in found["by"]["groups"]} == {"x", "y"}
+    ask = "evaluate", folder / "new.csv", "--rater", "judge", "--positive", "pass"
+    graded, _ = answer(*ask, "--calibration", folder / "cal.csv")
+    assert graded["metrics"]["recall"]["low"] < RIGHT[1, 0] < graded["metrics"]["recall"]["high"]
+    always, _ = answer("prevalence", folder / "always.csv", "--calibration", folder / "cal.csv")
+    assert always["shares"]["pass"]["high"] > 0.99 and always["label_shares"]["pass"] == 1
+
+
+def test_refused(folder, refusal):
+    assert "no calibration item is truly 'fail'" in refusal(
+        "prevalence", folder / "new.csv", "--calibration", folder / "no_fail.csv"
+    )
+    assert "nobody in it is called human" in refusal(
+        "prevalence", folder / "new.csv", "--calibration", folder / "plain.csv", "--labelers", "judge"
+    )
+    assert "--calibration is for one classifier or rater" in refusal(
+        "evaluate",
+        folder / "systems.csv",
+        "--rater",
+        "judge",
+        "--calibration",
+        folder / "rows.csv",
+        "--by",
+        "system",
+    )

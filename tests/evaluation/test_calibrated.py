@@ -1,0 +1,145 @@
+"""`calibration=`: judges whose error rates come from other items."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import jtruth as jt
+from jtruth.evaluation.calibrated import APART
+from tests.stats.test_elsewhere import RIGHT, simulated
+
+pytestmark = pytest.mark.usefixtures("few_lineages")
+NAMES = ("fail", "pass")
+
+
+def named(z, classes=NAMES, workers=("a", "b", "c"), task="new"):
+    sample, labeler = np.nonzero(z >= 0)
+    words = np.array(NAMES)[z[sample, labeler]]
+    return jt.Labels.from_long(
+        [f"{task}{i}" for i in sample], np.array(workers)[labeler], words, classes=classes
+    )
+
+
+@pytest.fixture(scope="module")
+def sets():
+    rng = np.random.default_rng(0)
+    truth, z_cal = simulated(rng, 200, [0.6, 0.4], RIGHT[:2])
+    y, z = simulated(rng, 400, [0.3, 0.7], RIGHT[:2])
+    return truth, z_cal, y, z
+
+
+def test_one_judge_beside_his_raw_rate(sets):
+    truth, z_cal, y, z = sets
+    answer = jt.prevalence(named(z[:, :1]), calibration=(named(z_cal[:, :1], task="old"), truth))
+    low, high = answer.shares["pass"].interval()[:2]
+    assert low < y.mean() < high and answer.rule == "calibration" and high - low < 0.35
+    raw = answer.label_shares["pass"]
+    assert raw == pytest.approx((z[:, 0] == 1).mean()) and f"Uncorrected, {raw:.3f} of the labels say" in str(
+        answer
+    )
+    assert answer.in_sample.shares["pass"].sd <= answer.shares["pass"].sd
+    rates = {row["class"]: row for row in answer.to_dict()["calibration"]}
+    right = (z_cal[truth == 1, 0] == 1).sum()
+    assert rates["pass"]["right"] == pytest.approx((right + 0.5) / ((truth == 1).sum() + 1))
+    assert {check.name: check.verdict for check in answer.checks}["alike"] == "fits"
+    known = np.where(np.arange(400) < 60, y, -1)  # the same where gold is of these samples
+    assert f"Uncorrected, {raw:.3f} of the labels" in str(jt.prevalence(named(z[:, :1]), gold=known))
+
+
+def test_order_of_classes_judges_and_what_has_the_truth(sets):
+    """Names decide; a labeler called human, or a file with a column of gold, says the truth."""
+    truth, z_cal, _, z = sets
+    labels, plain = named(z), named(z_cal, task="old")
+    first = jt.prevalence(labels, calibration=(plain, truth))
+    turned = named(z_cal[:, ::-1], classes=NAMES[::-1], workers=("c", "b", "a"), task="old")
+    human = named(np.column_stack([z_cal, truth]), workers=("a", "b", "c", "human"), task="old")
+    for calibration in ((turned, 1 - truth), SimpleNamespace(labels=plain, gold=truth), (human, None)):
+        again = jt.prevalence(labels, calibration=calibration)
+        assert again.shares["pass"].mean == pytest.approx(first.shares["pass"].mean, abs=0.01)
+    assert "labels of 'human' were taken as the truth" in again.summary(full=True)
+    fourth = named(np.column_stack([z, z[:, :1]]), workers=("a", "b", "c", "d"))
+    assert "labels of 'd' are not used" in jt.prevalence(fourth, calibration=(plain, truth)).summary(
+        full=True
+    )
+
+
+def test_groups_and_samples_without_these_judges(sets):
+    truth, z_cal, y, z = sets
+    group = np.where(y == 1, "good", "bad")
+    group[::5] = "good"
+    labels, calibration = named(z), (named(z_cal, task="old"), truth)
+    answer = jt.prevalence(labels, calibration=calibration, by=group)
+    laws = answer.groups.laws.values
+    for name in ("good", "bad"):
+        low, high = laws[name].interval(0.999)[:2]
+        assert low - 0.001 <= y[group == name].mean() <= high + 0.001 and high - low < 0.5
+    days = np.array([f"2026-10-{1 + k // 20:02d}" for k in np.argsort(np.argsort(y, kind="stable"))])
+    over = jt.prevalence(labels, calibration=calibration, by=days)  # days borrow from their neighbours
+    off = [over.groups.laws.values[d].mean - y[days == d].mean() for d in sorted(set(days))]
+    assert len(over.groups.names) == 20 and np.abs(off).mean() < 0.2 and abs(np.mean(off)) < 0.08
+    some = z.copy()
+    some[:40, :2], some[:, 2] = -1, np.where(np.arange(400) < 40, z[:, 2], -1)
+    part = jt.prevalence(
+        named(some), calibration=(named(z_cal[:, :2], workers=("a", "b"), task="old"), truth)
+    )
+    assert "40 samples without a label of these judges" in part.summary(full=True)
+    low, high = part.shares["pass"].interval()[:2]
+    assert low < y.mean() < high
+
+
+def test_a_classifier_and_the_judge_himself(sets):
+    truth, z_cal, y, z = sets
+    rng = np.random.default_rng(5)
+    pred = np.where(rng.random(400) < 0.85, y, 1 - y)
+    labels, calibration = named(z), (named(z_cal, task="old"), truth)
+    found = jt.evaluate(pred, labels, calibration=calibration)
+    tp = ((pred == 1) & (y == 1)).sum()
+    for law, true in (
+        (found.accuracy, (pred == y).mean()),
+        (found.recall, tp / y.sum()),
+        (found.precision, tp / pred.sum()),
+    ):
+        low, high = law.interval(0.99)[:2]
+        assert low < true < high and high - low < 0.4
+    assert APART in str(found.assumptions[0].sentence)
+    alone, old = named(z[:, :1], workers=("a",)), (named(z_cal[:, :1], workers=("a",), task="old"), truth)
+    himself = jt.evaluate(z[:, 0], alone, calibration=old)
+    right = [(z_cal[truth == c, 0] == c).mean() for c in (0, 1)]
+    assert himself.recall.mean == pytest.approx(right[1], abs=0.05)
+    assert himself.false_alarm_rate.mean == pytest.approx(1 - right[0], abs=0.06)
+    assert APART not in himself.assumptions[0].sentence and not himself.baselines
+    low, high = himself.accuracy.interval()[:2]
+    assert low < (z[:, 0] == y).mean() < high
+
+
+def test_a_judge_worth_nothing_and_items_too_different(sets):
+    truth, z_cal, _, z = sets
+    always = named(np.ones((60, 1), int), workers=("a",))
+    blind = jt.prevalence(always, calibration=(named(np.ones((200, 1), int), task="old"), truth))
+    low, high = blind.shares["pass"].interval()[:2]
+    assert low < 0.05 and high > 0.95 and "does not show that a is better than guessing" in str(blind)
+    other = z.copy()
+    other[::2, 0] = 1 - z[::2, 1]
+    different = jt.prevalence(named(other), calibration=(named(z_cal, task="old"), truth))
+    assert str(different).startswith("Look first: new and calibration items look too different")
+    few = jt.prevalence(named(z), calibration=(named(z_cal[:14], task="old"), np.arange(14) % 5 == 0))
+    assert "only 3 items of class 'pass'" in few.summary(full=True)
+
+
+def test_what_cannot_be_used_is_refused(sets):
+    truth, z_cal, _, z = sets
+    labels, old = named(z), named(z_cal, task="old")
+    for calibration, why in (
+        ((old, np.zeros(200, int)), "no calibration item is truly 'pass'"),
+        ((named(z_cal, workers=("x", "y", "z")), truth), "no judge has labels in both sets"),
+        ((named(z), np.arange(400) % 2), "400 calibration items have the ids and labels of these samples"),
+        ((old, None), "nobody in it is called human"), (3, "true classes of other items"),
+        ((named(truth[:, None], workers=("human",), task="old"), None), "labels of 'human' only"),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=why):
+            jt.prevalence(labels, calibration=calibration)
+    with pytest.raises(ValueError, match="leave gold and assume out"):
+        jt.prevalence(labels, calibration=(old, truth), gold=np.full(400, -1))
+    with pytest.raises(ValueError, match="leave noise, prior, gold"):
+        jt.evaluate(z[:, 0], labels, calibration=(old, truth), prior=[0.5, 0.5])
