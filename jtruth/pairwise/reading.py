@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ from jtruth._validation.text import TextTable
 from jtruth._validation.words import column_called, number_in, quoted
 from jtruth.io.apply import BETWEEN
 from jtruth.io.columns import Columns, is_beside, is_rater, role_of, says_something
+from jtruth.io.label_rows import called_human
 from jtruth.io.parsing import as_table
 from jtruth.io.plan import FilePlan
 from jtruth.io.reading import opened, parsed_or_frame
@@ -39,6 +41,7 @@ _TIE = re.compile(
     r"|(about )?(the )?same|similar|[\W_]*c[\W_]*|=|a ?=+ ?b"
 )
 _NO_VERDICT = {"error", "$error$", "invalid", "skip", "skipped", "unknown", "unsure"}
+_MOSTLY = 0.9  # of the rows
 _ENDS = (("a", "b"), ("1", "2"), ("left", "right"), ("first", "second"))
 _SYSTEM = {"model", "system", "generator", "assistant", "bot", "candidate", "player", "agent", "engine",
            "llm", "method", "policy", "variant", "modelname", "systemname", "name", "competitor"}  # fmt: skip
@@ -50,7 +53,12 @@ _ORDER = re.compile(
 )
 _AS_WRITTEN = {"false", "no", "0", "ab", "original", "normal", "a_first", "1"}
 _EXCHANGED = {"true", "yes", "1", "2", "ba", "swapped", "reversed", "exchanged", "flipped", "b_first"}
-_QUESTION = ("instruction", "conversationid", "battle", "match", "game")
+_QUESTION = ("instructionid", "conversationid", "instruction", "conversation", "battle", "match", "game")
+_NAMES_ROWS = re.compile(r"(?i).*(id|_key|idx|index|_nr|_no)")
+FOUND = "Columns {} were taken for the systems (systems=...)."
+UNUSED = "Not used: {}. Do two of them name the systems (systems=...)?"
+ONE_LABEL = "Say label=... (at the command line --label NAME)"
+VERIFIED = ("task", "model_a", "model_b", "winner")  # columns of a table of verified preferences
 
 
 class Comparisons(NamedTuple):
@@ -67,8 +75,8 @@ class Comparisons(NamedTuple):
     answer: Int[np.ndarray, " answers"]  # 0: the first of the pair is better; 1: the second; 2: tie
     gold: Int[np.ndarray, " comparisons"]  # the same where it is verified, -1 elsewhere
     notes: tuple[str, ...] = ()
-    columns: tuple[str, ...] = ()  # names that a table of verified preferences needs
     how: str = ""  # which columns were read
+    people: str = ""  # verified preferences that the file seems to hold, as `gold` of `read_preferences`
 
     __repr__ = one_line
 
@@ -140,7 +148,8 @@ def read_preferences(
     elif gold is not None:
         known, plain = Columns(_table(gold, sep)), FilePlan(classes=plan.classes, map=plan.map)
         verified, _ = _rows(known, _roles(known, plain, (), None), plain)
-    found = _compiled(rows, plan, columns, roles, (*table.notes, *notes))
+    found = _compiled(rows, plan, columns, roles, (*table.notes, *_of_columns(columns, roles), *notes))
+    found = found._replace(people="" if gold is not None else _people(columns, roles, found.judges))
     return _with_gold(found, verified) if verified else found
 
 
@@ -164,7 +173,7 @@ def _roles(columns: Columns, plan: FilePlan, systems: tuple[str, ...], order: st
             check_columns(header, {role: name}, source)
     if len(systems) not in (0, 2):
         raise ValueError(f"systems names {len(systems)} columns; name the two that hold the systems")
-    pair = (systems[0], systems[1]) if systems else _pair(columns)
+    pair = (systems[0], systems[1]) if systems else _pair(columns) or _pair_by_cells(columns)
     rest = [name for name in columns.free if name not in (pair or ())]
     if order and not _is_order(columns, order, pair):
         text = f"column {order!r} holds {quoted(columns.values(order))}, which do not say who was shown first"
@@ -174,10 +183,12 @@ def _roles(columns: Columns, plan: FilePlan, systems: tuple[str, ...], order: st
     named = (n for n in rest if _ORDER.fullmatch(n.casefold()) and _is_order(columns, n, pair))
     order = order or next(named, None)
     rest = [name for name in rest if name != order]
-    task = plan.task or tuple(filter(None, [column_called("task", rest) or _named(rest, _QUESTION)]))
+    ids = (n for n in rest if _NAMES_ROWS.fullmatch(n) and column_called("worker", [n]) is None)
+    found = column_called("task", rest) or _named(rest, _QUESTION) or next(ids, None)
+    task = plan.task or (() if found is None else (found,))
     rest = [name for name in rest if name not in task]
     judge = plan.worker or column_called("worker", rest)
-    answers, how = _answers(columns, plan, [name for name in rest if name != judge], pair)
+    answers, how = _answers(columns, plan, [name for name in rest if name != judge], pair, judge)
     turns = [n for n in rest if n.casefold() == "turn" and n not in answers and len(columns.values(n)) > 1]
     turns = [] if plan.task or not task else turns
     return _Roles(
@@ -214,6 +225,68 @@ def _repeat(columns: Columns, a: str, b: str) -> bool:
     return 1 < len({*columns.values(a), *columns.values(b)}) <= columns.size / 2
 
 
+def _pair_by_cells(columns: Columns) -> tuple[str, str] | None:
+    """Two columns of a few names, different in each row: the same in both, or the winner's among them."""
+    named = {word for some in _WON for word in some} | {*_WINNER, *_QUESTION}
+    may = [n for n in columns.free if _plain(n) not in named and _names_some(columns, n)]
+    others = {n: [cell.strip().casefold() for cell in columns[n]] for n in columns.free}
+    for a, b in combinations(may, 2):
+        one, two = others[a], others[b]
+        if _share(x != y for x, y in zip(one, two, strict=True)) < _MOSTLY:
+            continue
+        winner = [n for n in others if n not in (a, b) and _wins(columns, n, one, two)]
+        told = any(not _all_say(columns, n) for n in winner)
+        same = len({*one} & {*two}) >= min(len({*one}), len({*two}), 2)
+        if winner and (same or told):
+            return a, b
+    return None
+
+
+def _names_some(columns: Columns, name: str) -> bool:
+    """Whether a column holds a few names that come again: no numbers, texts, verdicts or judges."""
+    words = columns.values(name)
+    few = 0 < len(words) <= columns.size / 2 and not columns.is_text_or_time(name)
+    verdicts = any(code_of(word) == TIE for word in words) or _all_say(columns, name)
+    judges = column_called("worker", [name]) or role_of(name) == "gold" or is_rater(name)
+    return few and not (verdicts or judges or columns.numbers(name) or _ORDER.fullmatch(name.casefold()))
+
+
+def _wins(columns: Columns, name: str, one: list[str], two: list[str]) -> bool:
+    """Whether a column says who won of the systems in each row: by side, or by name."""
+    if _all_say(columns, name):
+        return _plain(name) in _WINNER or not (columns.numbers(name) or is_beside(name))
+    cells = zip(columns[name], one, two, strict=True)
+    return _share(c.strip().casefold() in (x, y) or code_of(c) is not None for c, x, y in cells) >= _MOSTLY
+
+
+def _share(told: Iterable[bool]) -> float:
+    return float(np.mean(list(told)))
+
+
+def _of_columns(columns: Columns, roles: _Roles) -> list[str]:
+    """What a person should know of the columns: which were taken for the systems by cells, or not used."""
+    if roles.how == "won":
+        return []
+    if roles.systems:
+        return [FOUND.format(quoted(roles.systems))] * (
+            roles.systems == _pair_by_cells(columns) != _pair(columns)
+        )
+    used = {*roles.task, *roles.answers, roles.judge, roles.order}
+    beside = [name for name in columns.free if name not in used and _names_some(columns, name)]
+    return [UNUSED.format(quoted(beside, 3))] if beside else []
+
+
+def _people(columns: Columns, roles: _Roles, judges: Sequence[str]) -> str:
+    """Verified preferences that stand in the file: a column or a judge called so, as they are asked for."""
+    used = {*roles.task, *(roles.systems or ()), roles.judge, roles.order}
+    used |= set(roles.answers) if len(roles.answers) == 1 else set()
+    beside = [n for n in columns.header if n not in used and (called_human(n) or role_of(n) == "gold")]
+    one, two = ([c.strip().casefold() for c in columns[n]] for n in roles.systems or (columns.header[0],) * 2)
+    found = [f"column:{name}" for name in beside if _wins(columns, name, one, two)]
+    found += [f"worker:{name}" for name in judges if called_human(name) and roles.judge]
+    return found[0] if found and len(found) < len(judges) + (roles.how != "judges") else ""
+
+
 def _all_say(columns: Columns, name: str) -> bool:
     """Whether all cells say which of two is better."""
     words = columns.values(name)
@@ -221,7 +294,7 @@ def _all_say(columns: Columns, name: str) -> bool:
 
 
 def _answers(
-    columns: Columns, plan: FilePlan, rest: list[str], pair: tuple[str, str] | None
+    columns: Columns, plan: FilePlan, rest: list[str], pair: tuple[str, str] | None, judge: str | None
 ) -> tuple[tuple[str, ...], str]:
     """The columns of the winner, and what several of them are."""
     if plan.label or plan.labelers:
@@ -246,9 +319,16 @@ def _answers(
         if is_rater(n) and (columns.numbers(n) or {*map(str.casefold, columns.values(n))} <= said)
     ]
     several = [n for n in free if _all_say(columns, n) and not (is_beside(n) or columns.numbers(n))]
-    if several := [n for n in free if n in (*mapped, *several)]:
+    several = [n for n in free if n in (*mapped, *several)]
+    if judge is not None and several:
+        several = [n for n in several if not called_human(n)] or several
+        if len(several) == 1:
+            return tuple(several), "one"
+        text = f"columns {quoted(several)} say who won, and column {judge!r} who judged"
+        raise ValueError(columns.table.source.says(f"{text}. {ONE_LABEL}"))
+    if several:
         return tuple(several), "judges"
-    advice = "Say label=... (at the command line --label NAME), or labelers=... (--labelers A,B) for one each"
+    advice = f"{ONE_LABEL}, or labelers=... (--labelers A,B) for one each"
     text = f"no column says who won; columns are {quoted(columns.header, 12)}. {advice}"
     raise ValueError(columns.table.source.says(text))
 
@@ -413,7 +493,7 @@ def _compiled(rows: list[_Row], plan: FilePlan, columns: Columns, roles: _Roles,
     kept, more = _once(cells, plan.repeats or ("keep" if {roles.judge, roles.how} == {None, "one"} else ""),
                        columns.table)  # fmt: skip
     if not roles.task:
-        more.append("No column names the question, so each row is a question of its own (task=...).")
+        more.append("No column names the question: each row is one of its own (task=...).")
     names = [t if len(systems) == 2 else BETWEEN.join((t, systems[a], systems[b])) for t, a, b in items]
     pair = np.array([pair for _, *pair in items])
     item, judge, exchanged, answer = np.array(kept).T
@@ -428,7 +508,6 @@ def _compiled(rows: list[_Row], plan: FilePlan, columns: Columns, roles: _Roles,
     return Comparisons(
         tuple(systems), tuple(judges), tuple(names), np.array(of_item), pair, item, judge, exchanged, answer,
         np.full(len(items), -1), tuple(dict.fromkeys((*notes, *more))),
-        (*(roles.task or ("task",)), *(roles.systems or ()), "winner"),
         "; ".join(f"{role} {quoted(names, 8)}" for role, names in _named_roles(roles).items() if any(names)),
     )  # fmt: skip
 
@@ -471,3 +550,16 @@ def _with_gold(found: Comparisons, verified: list[_Row]) -> Comparisons:
         raise ValueError(f"gold: {text}. Questions and names of systems must be the same in both")
     notes = (f"{text} and were not used.",) * bool(others)
     return found._replace(gold=gold, notes=(*found.notes, *notes))
+
+
+def to_verify(found: Comparisons, number: int, rng: np.random.Generator) -> list[tuple[str, str, str, str]]:
+    """Rows of the columns `VERIFIED` for random comparisons without gold, sides exchanged at random.
+
+    People fill in the winner (a name, A, B or tie); the table is then the `gold` of `read_preferences`.
+    """
+    rows, several = [], len(found.systems) > 2
+    for k in rng.permutation(np.flatnonzero(found.gold < 0))[:number]:
+        a, b = (found.systems[s] for s in found.pair[k])
+        task = found.names[k].removesuffix(BETWEEN.join(("", a, b)) if several else "")
+        rows.append((task, *((b, a) if rng.random() < 0.5 else (a, b)), ""))
+    return rows

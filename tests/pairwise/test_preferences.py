@@ -89,7 +89,7 @@ def test_verified_preferences_correct_what_judges_share():
         found.rule == "post-stratification" and truth["low"] <= 0.6 <= truth["high"] and given["high"] < 0.6
     )
     assert [row["row"] for row in found.matrices[:2]] == ["j0 (x shown first): x", "j0 (x shown first): y"]
-    says = np.array([[row[f"says_{k}"]["mean"] for k in (1, 2, 3)] for row in found.matrices])
+    says = np.array([[row["says"][k]["mean"] for k in ("x", "y", "tie")] for row in found.matrices])
     assert says.shape == (12, 3) and np.allclose(says.sum(axis=1), 1)
     one = panel(np.random.default_rng(0), 600, gold=150)
     seen = (one.judge == 0) & (one.exchanged == 0) & (one.gold[one.item] == 0)

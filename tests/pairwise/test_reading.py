@@ -114,7 +114,7 @@ def test_a_winner_may_be_called_like_a_side_and_losers_have_a_column(tmp_path):
     pairs = list(itertools.permutations("xyz", 2))[:4]
     found = read_preferences(pd.DataFrame(pairs, columns=["winner", "loser"]))
     assert found.systems == ("x", "y", "z") and found.answer.tolist() == [0, 0, 1, 0]
-    assert (found.exchanged == -1).all() and any("question of its own" in note for note in found.notes)
+    assert (found.exchanged == -1).all() and any("each row is one of its own" in note for note in found.notes)
 
 
 def test_turns_of_a_question_hang_together_and_repeated_answers_are_said():
