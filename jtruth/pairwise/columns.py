@@ -221,7 +221,7 @@ def _answers(
         return (plain[won[0]], plain[won[1]]), "won"
     if named := _named(free, _WINNER):
         return (named,), "one"
-    votes = _votes(columns, [n for n in free if is_rater(n)], plan)
+    votes = _votes(columns, free, plan)
     several = [n for n in free if n in votes or _says_who(columns, n, pair)]
     if not several:
         advice = f"{ONE_LABEL}, or labelers=... (--labelers A,B) for one each"
@@ -237,13 +237,14 @@ def _answers(
     return tuple(several), "one"
 
 
-def _votes(columns: Columns, raters: list[str], plan: FilePlan) -> list[str]:
-    """Columns of judges that hold numbers, words that were mapped, or the names of two systems."""
-    said = set(map(str.casefold, plan.map or ()))
-    words = {n: {w.casefold() for w in columns.values(n) if code_of(w) is None} for n in raters}
-    systems = set().union(*words.values()) - said
-    said |= systems if len(systems) == 2 else set()
-    return [n for n in raters if columns.numbers(n) or words[n] <= said]
+def _votes(columns: Columns, free: list[str], plan: FilePlan) -> list[str]:
+    """Columns of judges: with numbers, or with the words that were mapped or two names of systems."""
+    raters, said = list(filter(is_rater, free)), set(map(str.casefold, plan.map or ()))
+    words = {n: {w.casefold() for w in columns.values(n) if code_of(w) is None} for n in free}
+    systems = set().union(*(words[n] for n in raters)) - said
+    systems = systems if len(systems) == 2 else set()
+    judge = {n: words[n] <= said | systems or columns.numbers(n) for n in raters}
+    return [n for n in free if judge.get(n, words[n] and words[n] <= systems)]
 
 
 def _is_order(columns: Columns, name: str, pair: tuple[str, str] | None) -> bool:

@@ -244,8 +244,11 @@ def test_columns_that_are_not_used_are_named_where_systems_have_no_names():
 
 def test_verified_preferences_that_the_file_has_are_named():
     people = GOLD.assign(judge="human_1", winner=GOLD.human)
-    assert read_preferences(pd.concat([GOLD.drop(columns="human"), people])).people == "worker:human_1"
-    assert read_preferences(GOLD).people == "column:human" and read_preferences(people).people == ""
+    assert read_preferences(pd.concat([GOLD, people]).drop(columns="human")).people == "worker:human_1"
+    assert (
+        read_preferences(GOLD).people == "column:human"
+        and read_preferences(people.drop(columns="human")).people == ""
+    )
     assert read_preferences(GOLD, gold="column:human").people == ""
 
 
