@@ -145,7 +145,7 @@ if __name__ == "__main__":
     few = int(sys.argv[1]) if len(sys.argv) > 1 else 200
     for size in (20, 50, 200):
         name = f"one judge as given, {size} comparisons"
-        measured(name, 5 * few, partial(one_judge, number=size), rate_of("judge judge 0"))
+        measured(name, 5 * few, partial(one_judge, number=size), rate_of("judge 0"))
     measured("strengths, 5 systems, 60 questions of 4 pairs", 5 * few, several, strengths)
     biased, family = partial(two_systems, bias=0.2), partial(two_systems, family=0.6)
     for name, make, options in (

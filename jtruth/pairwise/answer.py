@@ -80,7 +80,7 @@ class Preferences(Answer):
             Table("strengths", f"Strength of each system (logits), with {kind}", "system", (
                 law_column("strength", "strength", ".2f"), law_column("win_rate", "wins against the others"),
                 Column("probability_best", "P(best)"), Column("expected_rank", "mean rank", form=".1f"),
-            ), self.strengths, unit=None),
+            ), self.strengths, unit=None, draw="strength"),
             Table("win_rates", f"Win rate of {of}, ties half, with {kind}", "by",
                   (Column("mean", "win rate [interval]", ("low", "high")),
                    Column("probability_better", f"P({better} better)"), answers), self.win_rates),
