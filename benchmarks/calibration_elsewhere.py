@@ -1,4 +1,51 @@
-"""Coverage and width of shares whose judges' error rates come from other items (`calibration=`)."""
+"""Coverage and width of shares whose judges' error rates come from other items (`calibration=`).
+
+Two shared CPU cores, Python 3.11, NumPy 2; `python benchmarks/calibration_elsewhere.py 200 PART`. Coverage of
+nominal 95 % intervals of the share of the last class / mean width, 200 sets each (standard error of coverage
+.015 at .95, .007 at .99). n: calibration items, half of them of each class; 1000 new items.
+
+One judge                         ours        plug-in     judgy
+se .9  sp .85 n=20  share .02     1.000/.192  1.000/.235  .770/.194
+                    share .5      .995/.745   .995/.547   .805/.503
+                    share .9      1.000/.274  1.000/.290  .690/.249
+              n=50  share .02     1.000/.139  .945/.153   .890/.146
+                    share .5      .985/.395   .980/.306   .915/.286
+                    share .9      1.000/.188  .995/.208   .935/.191
+              n=200 share .02     .985/.097   .965/.103   .935/.097
+                    share .5      .970/.161   .970/.154   .895/.126
+                    share .9      .960/.144   .945/.144   .895/.128
+se .6  sp .55 n=20  share .02     .930/.968   .930/.947   .970/.963
+                    share .5      .995/.980   1.000/.970  .990/.977
+                    share .9      1.000/.978  .965/.963   .970/.981
+              n=50  share .02     .965/.932   .955/.916   .975/.938
+                    share .5      .985/.959   1.000/.934  .995/.966
+                    share .9      1.000/.919  .970/.894   .985/.928
+              n=200 share .02     .995/.709   .960/.761   .980/.734
+                    share .5      .965/.887   .990/.828   .950/.853
+                    share .9      .980/.773   .960/.782   .955/.780
+se .52 sp .5  n=20  share .02     .955/.985   .930/.977   .985/.986
+                    share .5      1.000/.986  1.000/.969  .985/.977
+share .3 before, .9 now: n=50     1.000/.196  .995/.230   .805/.189
+                         n=200    .960/.156   .950/.163   .895/.150
+                         n=1000   .940/.109   .945/.105   .875/.083
+
+So shares near 0 and 1 have narrower intervals than the plug-in's, and shares of .5 wider ones: by a third
+with 20 items, by 5 % with 200. judgy takes the new items' rate as known, and is too narrow for it. Where a
+judge is nearly worth nothing all are about [0, 1].
+
+Three classes, 500 new items: one judge n=90 share .05 .990/.132, .4 .940/.361, .8 .945/.259; two judges
+.985/.125, .975/.320, .960/.283; one judge n=300 share .05 .970/.099.
+
+Measured with a prior proportional to |det M| (300 sets), which changes little where judges are good: three
+judges, 500 new items, n=200: share .1 .963/.147, .5 .957/.158, .9 .960/.145; items hard for all:
+.973/.212, .970/.267, .983/.215; five judges, the same: .990/.210, .947/.266, .990/.212; two judges:
+.950/.158, .970/.175, .963/.156; three, a third of their labels missing: .970/.158, .970/.175, .947/.155. With
+n=50 coverage was .960 to .997.
+
+New items look different (p < .01; 200 sets, three judges, 500 new items, share .5 before and .7 now):
+alike n=50 .015, n=200 .000; alike with hard items .020, .015; one judge's specificity .85 to .6: .025, .045;
+one judge worse by .2 in both classes: .090, .510.
+"""
 
 import sys
 from itertools import product
@@ -17,8 +64,8 @@ elsewhere._RESAMPLED = 300
 def ours(z, z_cal, truth, classes, rng):
     """Interval of the last share of new items, as `prevalence(calibration=...)` makes them."""
     h, judged = elsewhere.verdicts(z, z_cal, truth, classes)
-    found = elsewhere.corrected(h, np.zeros(len(z), int), 1, judged, truth, rng)
-    return class_shares(found.counts[..., -1].sum(axis=2))[-1].interval(LEVEL)[:2]
+    counts, *_ = elsewhere.corrected(h, np.zeros(len(z), int), 1, judged, truth, rng)
+    return class_shares(counts[..., -1].sum(axis=2))[-1].interval(LEVEL)[:2]
 
 
 def plug_in(z, z_cal, truth):
@@ -88,8 +135,8 @@ def told(name, result):
 
 
 def one_judge(sets):
-    rates = ((0.9, 0.85), (0.75, 0.7), (0.6, 0.55), (0.52, 0.5), (0.97, 0.5))
-    cases = product(rates, (20, 50, 200), (0.02, 0.1, 0.5, 0.9))
+    rates = ((0.9, 0.85), (0.6, 0.55), (0.52, 0.5))
+    cases = product(rates, (20, 50, 200), (0.02, 0.5, 0.9))
     for seed, ((se, sp), items, share) in enumerate(cases):
         right = np.array([[sp], [se]])
         told(f"{se} {sp} n={items} share={share}:",

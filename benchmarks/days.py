@@ -1,8 +1,39 @@
-"""Shares of days: are bands covered, day by day, and what do neighbours save? `python -m benchmarks days`.
+"""Shares of days: are bands covered, day by day, and what do neighbours save?
 
+Run: python -m benchmarks days [SETS, 20] [gold] [independent] [labels]
 90 days of 20 or 100 samples; three or five judges who are right in .85 (or alike: right in .9, but a tenth of
 the samples misleads all of them to .3); the share constant (.2), smooth (its logit a sine, shares .13 to .55)
 or jumping (.15, .45 after day 50). Answers: 100 random gold; no gold, independence vouched for; no gold.
+
+Measured: 2 shared x86_64 cores under load, Python 3.11, jax 0.10.2, NumPy 2.4, SciPy 1.17; 16 sets (gold and
+jump, and no gold: 10). Coverage of 95 % bands over all days, its standard error over sets, mean width; beside
+it the same days without neighbours (`smooth=False`).
+
+                                      neighbours             alone
+    gold         constant  20  3      1.000 +- .000   .124   .931 +- .008   .366
+    gold         constant 100  5      1.000 +- .000   .082   .960 +- .007   .190
+    gold         constant  20  5 alike .961 +- .027   .134   .923 +- .011   .381
+    gold         constant 100  3 alike .938 +- .062   .114   .942 +- .018   .232
+    gold         smooth    20  3       .990 +- .005   .198   .938 +- .006   .407
+    gold         smooth   100  5       .994 +- .002   .122   .953 +- .005   .198
+    gold         smooth    20  5 alike .954 +- .026   .215   .926 +- .009   .436
+    gold         smooth   100  3 alike .951 +- .028   .153   .951 +- .008   .243
+    gold         jump      20  3       .983 +- .017   .136   .944 +- .006   .380
+    gold         jump     100  5       .909 +- .072   .082   .941 +- .016   .186
+    gold         jump      20  5 alike .974 +- .023   .153   .946 +- .008   .409
+    gold         jump     100  3 alike .894 +- .066   .128   .947 +- .009   .245
+    independent  constant  20  3      1.000 +- .000   .100   .932 +- .007   .358
+    independent  constant 100  5       .968 +- .032   .043   .936 +- .007   .169
+    independent  smooth    20  3       .991 +- .004   .185   .929 +- .009   .393
+    independent  smooth   100  5       .990 +- .005   .095   .944 +- .009   .179
+    independent  jump      20  3      1.000 +- .000   .119   .932 +- .008   .376
+    independent  jump     100  5       .977 +- .023   .043   .950 +- .006   .171
+    labels alone constant  20  3      1.000 +- .000   .725  1.000 +- .000   .760
+    labels alone constant 100  5      1.000 +- .000   .704  1.000 +- .000   .711
+
+With gold the mean over the 12 settings is .96. Bands of days of 100 are narrow beside what the gold leaves
+open about all days together, so a set is covered on nearly all days or on few: hence the errors. That
+common level was covered in .933 +- .023 (jump, 100, 5) and .925 +- .024 (100, 3, alike) of 120 sets.
 """
 
 import sys

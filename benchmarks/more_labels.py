@@ -1,4 +1,4 @@
-"""How far are the widths that `jtruth plan LABELS.csv` expects from those that come when the labels are bought?
+"""How far are the widths that `jtruth plan LABELS.csv` expects from those that come when labels are bought?
 
 A file of labels is drawn, `more_data` says what 1, 2, 3 more labels of each sample or 30, 100 verified labels
 would give; then these are drawn from the truth that made the file, and `prevalence` or `evaluate` answers.

@@ -6,16 +6,17 @@ is verified. "noise known": three labelers and the class share have known rates;
 three labelers, rates learned, 30 random gold answers. Nominal 95 %: coverage of the population's value in per
 cent / mean width for new samples; then of the same value by the answer about these samples (`in_sample`).
 
-2 cores (x86_64, loaded), Python 3.11.7, jtruth 0.1.0, jax 0.10.2, numpy 2.4.6, scipy 1.17.1. 2000 sets, Monte Carlo error of 95 %: 0.5
-accuracy  |  precision  |  recall  |  F1  |  share; new samples; these samples
+2 cores (x86_64, loaded), Python 3.11.7, jtruth 0.1.0, jax 0.10.2, numpy 2.4.6, scipy 1.17.1; 2000 sets, Monte
+Carlo error of 95 %: 0.5. Coverage / width for new samples, then coverage by the answer about these samples,
+in this order: accuracy, precision, recall, F1, share.
 
     share 0.5, recall 0.8, specificity 0.9
-    all known    n=  20   94.9 / 0.291;  0.0  |  97.0 / 0.383;  0.0  |  94.8 / 0.436;  5.1  |  94.5 / 0.348;  4.2  |  96.1 / 0.403; 16.3
-    all known    n=  50   96.2 / 0.191;  0.0  |  93.5 / 0.247;  0.0  |  94.4 / 0.295;  4.4  |  94.0 / 0.222;  1.1  |  94.0 / 0.268; 11.6
-    all known    n= 100   94.3 / 0.138;  0.0  |  94.7 / 0.178;  0.0  |  94.3 / 0.215;  2.3  |  93.7 / 0.157;  0.7  |  94.5 / 0.193;  7.8
-    all known    n= 500   94.5 / 0.062;  0.0  |  94.3 / 0.082;  0.0  |  94.6 / 0.099;  1.2  |  94.7 / 0.071;  0.4  |  94.8 / 0.087;  3.5
-    noise known  n=  50   96.8 / 0.250; 78.0  |  97.8 / 0.319; 78.8  |  95.3 / 0.346; 68.0  |  96.4 / 0.280; 77.8
-    noise known  n= 200   95.7 / 0.129; 79.8  |  96.5 / 0.168; 81.9  |  94.8 / 0.183; 72.3  |  95.5 / 0.142; 77.5
+    known n=20   94.9/.291  0.0   97.0/.383  0.0   94.8/.436  5.1   94.5/.348  4.2   96.1/.403 16.3
+    known n=50   96.2/.191  0.0   93.5/.247  0.0   94.4/.295  4.4   94.0/.222  1.1   94.0/.268 11.6
+    known n=100  94.3/.138  0.0   94.7/.178  0.0   94.3/.215  2.3   93.7/.157  0.7   94.5/.193  7.8
+    known n=500  94.5/.062  0.0   94.3/.082  0.0   94.6/.099  1.2   94.7/.071  0.4   94.8/.087  3.5
+    noise n=50   96.8/.250 78.0   97.8/.319 78.8   95.3/.346 68.0   96.4/.280 77.8
+    noise n=200  95.7/.129 79.8   96.5/.168 81.9   94.8/.183 72.3   95.5/.142 77.5
 """
 
 import sys

@@ -14,8 +14,9 @@ x, half-way to the limit.
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from math import ceil, isnan
 from typing import Any, NamedTuple
 
@@ -129,6 +130,26 @@ def require(
     if isinstance(answer, Answer) and answer.brief().alarms:  # numbers below an alarm mean nothing
         rows = tuple(row | {"verdict": OPEN, "gold_needed": None, "alarm": True} for row in rows)
     return Gate(answer, float(confidence), rows)
+
+
+def named_quantity(text: str, laws: Any, noun: str, metrics: Sequence[str] = ()) -> Quantity:
+    """The number that a requirement calls "m1", "m1 accuracy" or "m1 - m2"; `laws` have them by name.
+
+    How much one verified item says of a difference: as if both were right independently of each other.
+    """
+    values: Mapping[str, Any] = laws.values
+    differences: Mapping[tuple[str, str], Any] = laws.differences
+    said = {name: (name, *(f"{name} {metric}" for metric in metrics)) for name in values}
+    for name, law in values.items():
+        if text in said[name]:
+            return Quantity(law)
+    for pair, turned in product(differences, (False, True)):
+        a, b = pair[::-1] if turned else pair
+        if any(text in (f"{one} - {two}", f"{one}-{two}") for one, two in product(said[a], said[b])):
+            variance = sum(values[name].mean * (1 - values[name].mean) for name in (a, b))
+            return Quantity(differences[pair], variance, turned)
+    names, of = ", ".join(map(plain, values)), f"; the metric is {metrics[0]}" if metrics else ""
+    raise ValueError(f"{text!r} is neither a {noun} nor a difference A - B of two; {noun}s: {names}{of}")
 
 
 def _read(text: str, find: Find, example: str) -> tuple[Quantity, str, float]:

@@ -145,6 +145,8 @@ class Calibrated(NamedTuple):
     counts: np.ndarray  # (draws, classes, symbols)
     of_all: np.ndarray  # (draws, classes) of all samples together
     class_posterior: np.ndarray  # (samples, classes)
+    verdict: np.ndarray  # (samples,) codes; one more where there is no label
+    verdict_rates: np.ndarray  # (draws, classes, verdicts) p(verdict | class)
     assumed: str
     rates: tuple[dict[str, Any], ...]  # of each judge in each class
     checks: tuple[Check, ...]
@@ -153,14 +155,18 @@ class Calibrated(NamedTuple):
     __repr__ = one_line
 
 
-def by_calibration(data: Inputs, calibration: Calibration) -> Calibrated:
-    """The count table of classes and symbols of the new items (predictions, or groups; one, if all alike)."""
+def by_calibration(data: Inputs, calibration: Calibration, *, hard: bool = False) -> Calibrated:
+    """The count table of classes and symbols of the new items (predictions, or groups; one, if all alike).
+
+    `hard`: verdicts are classes, and not their probabilities.
+    """
     labels, classes, truth = data.own_labels(), len(data.classes), calibration.truth
     z, rng = labels.to_matrix()[:, calibration.judges], host_rng(data.key, "calibration from elsewhere")
     has = (z >= 0).any(axis=1)
     own = z.shape[1] == 1 and data.symbols is None and np.array_equal(z[has, 0], data.y_pred[has])
     symbol, number = (np.zeros_like(data.y_pred), 1) if own else (data.y_pred, data.num_symbols)
     h, judged = elsewhere.verdicts(z[has], calibration.z, truth, classes)
+    h, judged = (np.eye(classes)[one.argmax(axis=1)] if hard else one for one in (h, judged))
     table, rates, shares = elsewhere.corrected(h, symbol[has], number, judged, truth, rng)
     of_all, counts = table[..., -1].sum(axis=2), table[..., 0] if own else table[..., :-1].sum(axis=2)
     joint = shares[:, :, :, None] * rates[:, None]
@@ -187,7 +193,10 @@ def by_calibration(data: Inputs, calibration: Calibration) -> Calibrated:
     if not has.all():
         notes += (f"{number_of(int((~has).sum()), 'sample')} without a label of these judges: as the others",)
     assumed = ASSUMED if own or data.symbols is not None else ASSUMED + APART
-    return Calibrated(counts, of_all, p, assumed, rows, checks, (*loud, *notes))
+    verdict = np.full(has.size, classes)
+    verdict[has] = h.argmax(axis=1)
+    verdict_rates = np.concatenate([rates, np.ones_like(rates[:, :, :1])], axis=2)
+    return Calibrated(counts, of_all, p, verdict, verdict_rates, assumed, rows, checks, (*loud, *notes))
 
 
 def _of_judges(

@@ -240,7 +240,7 @@ def compare_groups(
 
     Args:
         y_pred, labels, positive, how: as for `evaluate`.
-        by: (samples,) the group of each sample, 2 to 50 of them; or a Series or dict by task id.
+        by: (samples,) the group of each sample; or a Series or dict by task id.
         metric: any metric of hard predictions by name, see `jtruth.tables.metrics`.
         target: as for `compare_classifiers`; new samples are drawn for each group apart.
 

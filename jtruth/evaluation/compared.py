@@ -12,8 +12,8 @@ right in half of the cases). Then no probability is given, and about how many go
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
-from itertools import permutations, product
+from functools import cached_property
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from jtruth._validation import positive_line
 from jtruth._validation.words import number_of, plain
 from jtruth.answers import Answer, Column, Document, Table, check_notes, facts, how, law_row, warning_notes
 from jtruth.answers.blocks import cell_text, facts_of, law_column, value_of
-from jtruth.answers.require import Gate, Quantity, require
+from jtruth.answers.require import Gate, named_quantity, require
 from jtruth.evaluation import parts
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import Estimate, check_level
@@ -130,24 +130,6 @@ def _turned(differences: Mapping[Pair, DrawsEstimate], first: str, second: str) 
     """The difference of two as it is kept, and -1 if it is that of the second minus the first."""
     turned = (second, first) in differences
     return differences[(second, first) if turned else (first, second)], -1 if turned else 1
-
-
-def named_quantity(laws: Laws, text: str, noun: str, metrics: Sequence[str] = ()) -> Quantity:
-    """The number that a requirement calls "m1", "m1 accuracy" or "m1 - m2".
-
-    How much one verified item says of a difference: as if both were right independently of each other.
-    """
-    said = {name: (name, *(f"{name} {metric}" for metric in metrics)) for name in laws.names}
-    for name, law in laws.values.items():
-        if text in said[name]:
-            return Quantity(law)
-    for a, b in permutations(said, 2):
-        if any(text in (f"{one} - {two}", f"{one}-{two}") for one, two in product(said[a], said[b])):
-            law, sign = _turned(laws.differences, a, b)
-            variance = sum(laws.values[name].mean * (1 - laws.values[name].mean) for name in (a, b))
-            return Quantity(law, variance, sign < 0)
-    names, of = ", ".join(map(plain, laws.names)), f"; the metric is {metrics[0]}" if metrics else ""
-    raise ValueError(f"{text!r} is neither a {noun} nor a difference A - B of two; {noun}s: {names}{of}")
 
 
 def consistent(
@@ -308,9 +290,8 @@ class Comparison(Laws, Answer):
 
     def require(self, *requirements: str, confidence: float = 0.95) -> Gate:
         """The verdict on "m1 > m2", "m1 - m2 >= -.02", "m1 accuracy >= .8"; see `jtruth.answers.require`."""
-        find = partial(named_quantity, self, noun=self.noun, metrics=(self.metric, title(self.metric)))
-        example = " > ".join(map(plain, self.ranking[:2]))
-        return require(self, find, requirements, confidence, self.num_gold, example)
+        find = lambda text: named_quantity(text, self, self.noun, (self.metric, title(self.metric)))  # noqa: E731
+        return require(self, find, requirements, confidence, self.num_gold, " > ".join(self.ranking[:2]))
 
     def at_level(self, level: float) -> "Comparison":
         """The same answer with intervals of another probability."""

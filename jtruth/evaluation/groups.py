@@ -341,7 +341,7 @@ def group_shares(
     if new is None:
         new = _new_items(here, size, covariance, data.key)
         middle = here.mean(axis=0) if points is None else np.array(points)
-        of_new = ((middle * size + _JEFFREYS) / (size + 2 * _JEFFREYS)).tolist()
+        of_new = middle.tolist()  # unbiased; so are means of other answers about new samples
     sample, _, label = labels.entries()
     votes = cross_table(groups.group[sample], label == groups.code, (size.size, 2))
     label_shares = votes[:, 1] / np.maximum(votes.sum(axis=1), 1)

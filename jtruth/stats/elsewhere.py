@@ -10,10 +10,10 @@ item's own truth left out of the rates that judge it (`verdicts`). With
 theta are the shares of new items: of one judge Rogan and Gladen's correction. M is measured on calibration
 items as they are, so judges may share errors in any way; only M must be the same on new items.
 
-The posterior: rows of M and p are Dirichlet(counts + 1), theta is Dirichlet(1 / classes) on the simplex; the
-change of variables p = theta M makes the prior proportional to |det M|, as Jeffreys' is. Draws of M are
-weighed by how much of p's distribution they can explain, and no value is clipped. Given M and theta the class
-of each item is drawn, which makes counts of these samples (`corrected`).
+The prior is even on rows of M, and Dirichlet(1 / classes) on theta. Draws of M, Dirichlet(counts + 1), are
+weighed by how well they explain the verdicts on new items, and no value is clipped. (A prior proportional to
+|det M|, as Jeffreys' is, covered shares of .02 in .85 to .90 where a judge is worth little.) Given M and
+theta the class of each item is drawn, which makes counts of these samples (`corrected`).
 
 Sources: Rogan and Gladen (1978); Lang and Reiczigel (2014); Lee et al., arXiv:2511.21140.
 """
@@ -123,8 +123,7 @@ def _weighed(
 ) -> tuple[np.ndarray, np.ndarray] | None:
     """Draws of M and their weights; None where no draw of M can explain the verdicts."""
     rates = _dirichlet(rng, errors + 1, number)
-    # The prior |det M| is there once, and each group's change of variables brings one.
-    log_weight = (1 - len(seen)) * np.linalg.slogdet(rates)[1]
+    log_weight = -len(seen) * np.linalg.slogdet(rates)[1]  # of the change of variables p = theta M
     for mean in seen:
         log_weight += log(_shares_given(rates, mean, rng)[1])
     return (rates, softmax(log_weight)) if np.isfinite(log_weight.max()) else None

@@ -30,7 +30,7 @@ def of_counts(k1, n1, k0, n0, k, n):
     "counts", [(14, 15, 12, 15, 500, 1000), (55, 100, 52, 100, 480, 1000), (18, 20, 20, 20, 3, 60)]
 )
 def test_one_judge_is_the_posterior_by_quadrature(counts):
-    """Prior |se + sp - 1| on uniform rates, Jeffreys' on the share: quantiles of draws and of new samples."""
+    """Even prior of rates, Jeffreys' of the share: quantiles of draws and of new samples."""
     k1, n1, k0, n0, k, n = counts
     u = (np.arange(120) + 0.5) / 120
     phi = (np.arange(400) + 0.5) / 400 * np.pi / 2
@@ -38,7 +38,7 @@ def test_one_judge_is_the_posterior_by_quadrature(counts):
     se, fp = beta.ppf(u, k1 + 1, n1 - k1 + 1)[:, None], beta.ppf(u, n0 - k0 + 1, k0 + 1)
     p = theta[:, None, None] * se + (1 - theta[:, None, None]) * fp
     log_p = k * np.log(p) + (n - k) * np.log1p(-p)
-    density = (np.exp(log_p - log_p.max()) * np.abs(se - fp)).mean(axis=(1, 2))
+    density = np.exp(log_p - log_p.max()).mean(axis=(1, 2))
     below = np.cumsum(density) / density.sum()
     exact = np.interp([0.025, 0.5, 0.975], below, theta)
     tables, _, shares = draws(*of_counts(*counts))

@@ -25,7 +25,7 @@ from jtruth._validation import choose, present
 from jtruth._validation.words import number_of, plain
 from jtruth.answers import Answer, Column, Document, Table, check_notes, facts, how, law_row, warning_notes
 from jtruth.answers.blocks import cell_text
-from jtruth.answers.require import Gate, Quantity, require
+from jtruth.answers.require import Gate, Quantity, named_quantity, require
 from jtruth.evaluation import calibrated, parts
 from jtruth.evaluation import groups as grouped
 from jtruth.evaluation.assumptions import model_error, ranges
@@ -34,7 +34,6 @@ from jtruth.evaluation.assumptions.registry import INDEPENDENT
 from jtruth.evaluation.checks.first_look import first_look
 from jtruth.evaluation.checks.of_labels import refusal
 from jtruth.evaluation.checks.prior_sensitivity import share_doubts
-from jtruth.evaluation.compared import named_quantity
 from jtruth.evaluation.gold import tables as by_gold
 from jtruth.evaluation.inputs import Inputs, Progress, read_labels_alone
 from jtruth.evaluation.over_time import symbols_of, table_of, tables_of
@@ -106,7 +105,7 @@ class Prevalence(Answer):
         if name in self.label_shares:
             return Quantity(DrawsEstimate(np.array([np.nan])))
         if self.groups is not None:
-            return named_quantity(self.groups.laws, name, "group")
+            return named_quantity(name, self.groups.laws, "group")
         raise ValueError(f"there is no class {name!r}; classes: {parts.listed([*self.label_shares])}")
 
     def blocks(self) -> Document:
@@ -297,6 +296,7 @@ def _by_gold(data: Inputs, groups: grouped.Groups | None) -> Prevalence:
     )
     notes = [text for text in by_gold.gold_warnings(data) if text != by_gold.RANDOM_GOLD]
     few = by_gold.few_of_classes(data, range(len(data.classes)))
+    doubts = doubts if data.num_gold < data.gold.size else ()  # else labels have no say
     doubts = (*data.notes, *model_error.of_no_effect(data.labelers_are), *doubts, *notes, *few)
     answer = _answer(data, "post-stratification", shares, POST_STRATIFIED, doubts, class_posterior=p,
                      source=tables)  # fmt: skip
@@ -319,7 +319,8 @@ def _by_calibration(
     data: Inputs, groups: grouped.Groups | None, calibration: calibrated.Calibration
 ) -> Prevalence:
     """Other items say how judges err."""
-    found = calibrated.by_calibration(data, calibration)
+    shared = groups is not None and groups.shared(data.gold)
+    found = calibrated.by_calibration(data, calibration, hard=shared)
     answer = _answer(
         data, "calibration", found.of_all / data.y_pred.size, calibrated.ASSUMED,
         (*found.warnings, *data.notes), class_posterior=found.class_posterior, rates=found.rates,
@@ -327,7 +328,13 @@ def _by_calibration(
     answer = replace(answer, checks=(*answer.checks, *found.checks))
     if groups is None:
         return answer
-    return _with_groups(answer, data, groups, groups.of_tables(found.counts), {}, grouped.SAME_ERRORS)
+    if not shared:
+        return _with_groups(answer, data, groups, groups.of_tables(found.counts), {}, grouped.SAME_ERRORS)
+    others = found.of_all * (np.arange(len(data.classes)) != groups.code) + 1e-9
+    both = np.einsum("dc,dcs->ds", others / others.sum(axis=1, keepdims=True), found.verdict_rates)
+    rates = np.stack([both, found.verdict_rates[:, groups.code]], axis=1)
+    here, new = groups.of_evidence(data.gold, found.verdict, data.key, 1e6 * rates)  # as if of very many
+    return _with_groups(answer, data, groups, here, {}, *groups.how(data.gold), new=new)
 
 
 def _predicted(data: Inputs, fit: JointPosterior, groups: grouped.Groups | None) -> Prevalence:
