@@ -64,7 +64,7 @@ def roles_of(
 ) -> tuple[Roles, list[str]]:
     """Columns by what was said, by their names, by their cells; and what a person should know of them."""
     _check_said(columns, plan, systems, order)
-    named = (systems[0], systems[1]) if systems else pair_of(columns)
+    named = (systems[0], systems[1]) if systems else _pair_by_names(columns)
     pair = named or _pair_by_cells(columns)
     rest = [name for name in columns.free if name not in (pair or ())]
     order = _order(columns, rest, pair, order)
@@ -96,6 +96,11 @@ def _named(names: Sequence[str], words: Iterable[str]) -> str | None:
 
 
 def pair_of(columns: Columns) -> tuple[str, str] | None:
+    """The two columns that name the systems, by their names or by their cells."""
+    return _pair_by_names(columns) or _pair_by_cells(columns)
+
+
+def _pair_by_names(columns: Columns) -> tuple[str, str] | None:
     """Two columns of systems: model_a and model_b, generator_1 and generator_2, others whose names repeat."""
     plain, won = {_plain(name): name for name in columns.header}, _named(columns.header, _WINNER)
     stems = [(one.removesuffix(a).removesuffix("s"), one, one.removesuffix(a) + b)
@@ -105,14 +110,8 @@ def pair_of(columns: Columns) -> tuple[str, str] | None:
     found = [(stem, plain[a], plain[b]) for stem, a, b in stems if b in plain and a != b]
     found = [one for one in found if won or not (_all_say(columns, one[1]) and _all_say(columns, one[2]))]
     known = [(a, b) for stem, a, b in found if stem in _SYSTEM]
-    return next(iter([*known, *((a, b) for _, a, b in found if _repeat(columns, a, b))]), None)
-
-
-def _repeat(columns: Columns, a: str, b: str) -> bool:
-    """Whether two columns hold names that come again, and no texts or numbers."""
-    if is_rater(a) or any(columns.is_text_or_time(name) or columns.numbers(name) for name in (a, b)):
-        return False
-    return 1 < len({*columns.values(a), *columns.values(b)}) <= columns.size / 2
+    others = ((a, b) for _, a, b in found if _may_name(columns, a) and _may_name(columns, b))
+    return known[0] if known else next(others, None)
 
 
 def _check_said(columns: Columns, plan: FilePlan, systems: tuple[str, ...], order: str | None) -> None:

@@ -7,7 +7,7 @@ each outcome (winner_model_a, ...); winner, loser; a column for each judge; two 
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -138,19 +138,18 @@ def _rows(columns: Columns, roles: Roles, plan: FilePlan) -> tuple[list[_Row], l
     lead = [c for c, name in zip(key, roles.task, strict=True) if name.casefold() != "turn" or len(key) == 1]
     sides = sides_of(columns, roles, plan) if roles.systems is None else ("", "")
     a_of, b_of = (columns[n] for n in roles.systems) if roles.systems else ([n] * size for n in sides)
+    order = columns[roles.order] if roles.order else None
     said = set(map(str.casefold, columns.values(roles.order))) if roles.order else set()
+    judges = columns[roles.judge] if roles.judge else ()
     usual = False if roles.systems or roles.how == "orders" else None
     rows, lost, bad = [], Counter(), []
-    alone = "judge" if roles.how != "judges" else None
     for cells, who, game in _given(columns, roles):
         codes = {} if roles.how in ("flags", "won") else codes_of(columns, who, plan)
         for k, cell in enumerate(cells):
             a, b = a_of[k].strip(), b_of[k].strip()
             code, word = (cell, "") if isinstance(cell, int) else codes[cell]
             code = {b.casefold(): SECOND, a.casefold(): FIRST}.get(word.casefold(), code)
-            shown = (
-                exchanged_in(columns[roles.order][k].strip().casefold(), a, b, said) if roles.order else usual
-            )
+            shown = usual if order is None else exchanged_in(order[k].strip().casefold(), a, b, said)
             exchanged = None if shown is None or roles.how == "won" else shown != game
             if not (a and b) or (code is None and a != b):
                 bad.append((k, cell if a and b else ""))
@@ -159,7 +158,7 @@ def _rows(columns: Columns, roles: Roles, plan: FilePlan) -> tuple[list[_Row], l
             else:
                 code = abs(code - 3 - bool(exchanged)) if code > TIE else code  # by its place
                 task, question = (BETWEEN.join(c[k] for c in some) or str(k) for some in (key, lead))
-                judge = _judge(columns[roles.judge][k]) if roles.judge else alone or who[0]
+                judge = _judge(judges[k]) if judges else who[0] if roles.how == "judges" else "judge"
                 rows.append(_Row(k, task, question, a, b, judge, exchanged, code))
     if bad:
         where, cell = [k for k, _ in bad], bad[0][1]
@@ -192,14 +191,8 @@ def _judge(cell: str) -> str:
 
 def _compiled(rows: list[_Row], plan: FilePlan, columns: Columns, roles: Roles, notes: tuple) -> Comparisons:
     """Codes for names; contradictory repeats and systems that never met are refused."""
-    place, judges, questions = (
-        {name: k for k, name in enumerate(dict.fromkeys(names))}
-        for names in (
-            (n for r in rows for n in (r.a, r.b)),
-            (r.judge for r in rows),
-            (r.question for r in rows),
-        )
-    )
+    place = _numbered(name for row in rows for name in (row.a, row.b))
+    judges, questions = _numbered(row.judge for row in rows), _numbered(row.question for row in rows)
     systems, items, of_item, cells = list(place), {}, [], {}
     for row in rows:
         turned = place[row.a] > place[row.b]
@@ -223,17 +216,17 @@ def _compiled(rows: list[_Row], plan: FilePlan, columns: Columns, roles: Roles, 
                        for one in (False, True))  # fmt: skip
         text = f"{quoted(others)} never met {quoted(met)}, directly or through others"
         raise ValueError(columns.table.source.says(f"{text}: ask about each group by itself"))
+    of_role = {"question": roles.task, "systems": roles.systems or (), "winner": roles.answers,
+               "judge": (roles.judge,), "order": (roles.order,)}  # fmt: skip
     return Comparisons(
         tuple(systems), tuple(judges), tuple(names), np.array(of_item), pair, item, judge, exchanged, answer,
         np.full(len(items), -1), tuple(dict.fromkeys((*notes, *more))),
-        "; ".join(f"{role} {quoted(names, 8)}" for role, names in _named_roles(roles).items() if any(names)),
+        "; ".join(f"{role} {quoted(names, 8)}" for role, names in of_role.items() if any(names)),
     )  # fmt: skip
 
 
-def _named_roles(roles: Roles) -> dict[str, tuple]:
-    """The columns of each role."""
-    return {"question": roles.task, "systems": roles.systems or (), "winner": roles.answers,
-            "judge": (roles.judge,), "order": (roles.order,)}  # fmt: skip
+def _numbered(names: Iterable[str]) -> dict[str, int]:
+    return {name: k for k, name in enumerate(dict.fromkeys(names))}
 
 
 def _once(cells: dict, repeats: str, table: TextTable) -> tuple[list[tuple[int, ...]], list[str]]:
