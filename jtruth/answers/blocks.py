@@ -54,7 +54,7 @@ class Table(NamedTuple):
     say: Callable[[Any], str] = plain  # from the name of a row to words
     queue: bool = False  # rows are to be done, the first first
     order: Sequence[int] = ()  # of the rows on a screen, where it is another than in the JSON
-    draw: str = ""  # column that a picture draws, where none has an interval; else the first of numbers
+    draw: str = ""  # the only column that a picture draws; else those with an interval, or of numbers
 
     __repr__ = one_line
 

@@ -155,17 +155,16 @@ def _on_a_figure(panels: Sequence[Callable[..., Any]], heights: Sequence[float])
 
 
 def _bars(table: Table) -> list[Column]:
-    """Columns that are drawn: those with an interval, or the first of numbers."""
-    return [one for one in table.columns if one.ends is not None][:_MOST_BARS] or [_numbers(table)]
+    """Columns that are drawn: the one that is asked for, those with an interval, or the first of numbers."""
+    asked = [one for one in table.columns if table.draw and table.draw in (one.name, one.name[0])]
+    ends = [one for one in table.columns if one.ends is not None][:_MOST_BARS]
+    return asked or ends or [_numbers(table)]
 
 
 def _numbers(table: Table) -> Any:
-    """The column that is asked for; else the first of numbers that are no counts; else of counts."""
-    asked = [one for one in table.columns if table.draw and one.name == table.draw]
-    return (
-        next(iter(asked), None)
-        or next((one for one in table.columns if _has(table, one, float)), None)
-        or next((one for one in table.columns if _has(table, one, int)), table.columns[0])
+    """The first column of numbers that are no counts; else of counts."""
+    return next((one for one in table.columns if _has(table, one, float)), None) or next(
+        (one for one in table.columns if _has(table, one, int)), table.columns[0]
     )
 
 
