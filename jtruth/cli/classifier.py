@@ -71,8 +71,8 @@ def evaluate(args: Any) -> None:
         raise ValueError("--plot draws the curves of --scores; say --scores too, or leave it out")
     if args.scores and args.by is not None:
         raise ValueError(
-            "--scores grades the scores of all samples, and --by compares predicted classes in groups. Leave one "
-            "out, or grade the scores of each group in a file of its own"
+            "--scores grades the scores of all samples, and --by compares predicted classes in groups. Leave "
+            "one out, or grade the scores of each group in a file of its own"
         )
     if args.scores or args.by is not None:
         refuse(
