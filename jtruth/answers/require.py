@@ -171,6 +171,9 @@ def _read(text: str, find: Find, example: str) -> tuple[Quantity, str, float]:
             return find(f"{left} - {right}"), sign[0], 0.0
         except ValueError as unknown:
             problem = f"{unknown}; "
+    if wrong := re.search(r"=\s*([<>])|([<>])\s+=|[=!]=", plain_text):
+        sides = [f"{wrong[1] or wrong[2]}="] if wrong[1] or wrong[2] else [">=", "<="]
+        problem, form = "", f"write {' or '.join(sides)}, not {wrong[0]}"
     raise ValueError(f"requirement {text!r}: {problem}{form}")
 
 
