@@ -245,6 +245,8 @@ def next_step(args: Any, more: str, why: str, name: str = "") -> str:
     file = getattr(args, "file", None)
     path = "" if file is None else shlex.quote(str(file))
     other = next((COMMANDS[one][0] for one in COMMANDS if one.__name__ == name), {})
-    kept = {*LABELS, *(KNOWN_GOLD.keys() & other.keys())} if name else None
+    kept = (
+        {*LABELS, *(one for one in other if one in KNOWN_GOLD or one.startswith("gold_"))} if name else None
+    )
     words = ("jtruth", name or args.command.__name__, path, typed(args, kept), more)
     return f"{' '.join(filter(None, words))}  # {why}"

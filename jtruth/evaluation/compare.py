@@ -246,7 +246,7 @@ def compare_groups(
         target: as for `compare_classifiers`; new samples are drawn for each group apart.
 
     Raises:
-        ValueError: what `evaluate` refuses, groups of other samples, fewer than 2 groups or above 50.
+        ValueError: what `evaluate` refuses, groups of other samples, fewer than 2 groups.
 
     >>> import jtruth as jt
     >>> y = np.arange(60) % 2

@@ -64,12 +64,8 @@ class Preferences(Answer):
         found, kind = self.comparisons, f"{100 * self.level:g} % intervals"
         names, several = list(map(plain, self.systems)), len(self.systems) > 2
         answers, ranks = Column("num_answers", "answers"), range(1, len(names) + 1)
-        first = self.win_rates[0]
-        of, better = (
-            ("each pair", "first")
-            if several
-            else (f"{plain(first['system'])} against {plain(first['against'])}", plain(first["system"]))
-        )
+        first, other = (plain(self.win_rates[0][name]) for name in ("system", "against"))
+        of, better = ("each pair", "first") if several else (f"{first} against {other}", first)
         places = any(row["first_shown"] or row["same_exchanged"] for row in self.judges)
         about = (
             f"{number_of(len(found.names), 'comparison')} of {len(names)} systems, "
@@ -80,7 +76,7 @@ class Preferences(Answer):
             Table("strengths", f"Strength of each system (logits), with {kind}", "system", (
                 law_column("strength", "strength", ".2f"), law_column("win_rate", "wins against the others"),
                 Column("probability_best", "P(best)"), Column("expected_rank", "mean rank", form=".1f"),
-            ), self.strengths, unit=None),
+            ), self.strengths, unit=None, draw="strength"),
             Table("win_rates", f"Win rate of {of}, ties half, with {kind}", "by",
                   (Column("mean", "win rate [interval]", ("low", "high")),
                    Column("probability_better", f"P({better} better)"), answers), self.win_rates),
@@ -199,10 +195,8 @@ def preferences(
     judges = tuple(of_judges.judge_row(found, j, rng, level) for j in most)
     wins = tuple(_win_rows(found, law, most, rng, level))
     wins = _by_rank(wins, [row["system"] for row in rows]) if rows else _of_the_better(wins, rule)
-    for many, most_rows, what in (
-        (len(found.judges), len(judges), "judges"),
-        (_pairs(found), len(wins), "pairs"),
-    ):
+    pairs = len(np.unique(found.pair, axis=0)) if rows else 0
+    for many, most_rows, what in ((len(found.judges), len(judges), "judges"), (pairs, len(wins), "pairs")):
         notes += [f"{most_rows} of {many} {what} have a row of their own."] * (most_rows < many)
     return Preferences(
         level, found.systems, rule, _ASSUMED.get(rule) or model_error.rests_on(kind), wins, rows, order,
@@ -210,11 +204,6 @@ def preferences(
         "verified preferences" if has_gold else "if judges err independently",
         (*of_judges.remarks(found, judges), *notes, *found.notes), stated(key), found,
     )  # fmt: skip
-
-
-def _pairs(found: Comparisons) -> int:
-    """How many pairs of systems met, of more than two."""
-    return len(np.unique(found.pair, axis=0)) * (len(found.systems) > 2)
 
 
 _ASSUMED = {"answers": AS_GIVEN, "post-stratification": POST_STRATIFIED,

@@ -34,7 +34,7 @@ def outcomes(found: Comparisons) -> tuple[str, str, str]:
 
 def called(name: str) -> str:
     """A judge in a sentence or a row."""
-    return "the judge" if name == NOBODY else f"judge {name}"
+    return "the judge" if name == NOBODY else name if name.casefold().startswith(NOBODY) else f"judge {name}"
 
 
 def as_labels(found: Comparisons) -> tuple[Labels, Int[np.ndarray, " samples"]]:

@@ -9,6 +9,7 @@ import pytest
 
 from jtruth.io.plan import FilePlan
 from jtruth.pairwise import read_preferences
+from jtruth.pairwise.reading import VERIFIED, to_verify
 
 WON = ("x", "y", "tie", "y")  # questions 1 to 4; on the even ones y stands in the first column
 
@@ -191,3 +192,77 @@ def test_what_is_left_out_is_said():
     notes = " ".join(read_preferences(given).notes)
     assert read_preferences(given).how.startswith("question 'question'; systems 'model_a', 'model_b'; winner")
     assert "1 rows that compare a system with itself" in notes and "2 rows without a winner" in notes
+
+
+def exchanged(words=("A", "B", "tie"), **names):
+    """Twelve comparisons of x and y in both orders, under any names of columns."""
+    q, sides = np.repeat(np.arange(6), 2), [("x", "y"), ("y", "x")] * 6
+    one, two = map(list, zip(*sides, strict=True))
+    won = [words[(k + s) % 3] if words else (one, two)[s % 2][k] for k, s in enumerate(q)]
+    columns = {"aufgabe_id": q, "links": one, "rechts": two, "annotator": "gpt", "urteil": won}
+    return pd.DataFrame({names.get(name, name): cells for name, cells in columns.items()})
+
+
+@pytest.mark.parametrize("words", [("A", "B", "tie"), ()])
+def test_systems_are_found_by_the_cells_of_columns_of_any_name(words):
+    want = read_preferences(exchanged(words, links="model_a", rechts="model_b", urteil="winner"))
+    for found in (
+        read_preferences(exchanged(words)),
+        read_preferences(exchanged(words, links="red", rechts="blue")),
+        read_preferences(exchanged(words, links="left_model", rechts="right_model")),
+        read_preferences(exchanged(words).assign(gold_pref="B")),
+    ):
+        assert found.systems == ("x", "y") and len(found.names) == 6 and found.judges == ("gpt",)
+        assert found.answer.tolist() == want.answer.tolist()
+        assert found.exchanged.tolist() == want.exchanged.tolist() == [0, 1] * 6
+    assert any(
+        "'links', 'rechts' were taken for the systems" in n for n in read_preferences(exchanged(words)).notes
+    )
+    assert not any("taken for" in note for note in want.notes)
+    always = pd.DataFrame(
+        {"case": range(6), "contender": "new", "baseline": "old", "sieger": ["new", "old"] * 3}
+    )
+    assert read_preferences(always).systems == ("new", "old")
+
+
+def test_columns_that_are_not_used_are_named_where_systems_have_no_names():
+    always = pd.DataFrame(
+        {"case": range(6), "contender": "new", "baseline": "old", "verdict": ["A", "B"] * 3}
+    )
+    found = read_preferences(always)
+    assert found.systems == ("A", "B") and any("Not used: 'contender', 'baseline'" in n for n in found.notes)
+    wide = pd.DataFrame(
+        {"question": range(4), "gpt": list("xyxy"), "claude": ["y", "y", "tie", "x"], "llama": "x"}
+    )
+    found = read_preferences(wide)
+    assert found.systems == ("x", "y") and found.judges == ("gpt", "claude", "llama") and not found.notes
+    with pytest.raises(
+        ValueError, match="columns 'urteil', 'zweites' say who won, and column 'annotator' who"
+    ):
+        read_preferences(exchanged().assign(zweites="A"))
+
+
+def test_verified_preferences_that_the_file_has_are_named():
+    people = GOLD.assign(judge="human_1", winner=GOLD.human)
+    assert read_preferences(pd.concat([GOLD, people]).drop(columns="human")).people == "worker:human_1"
+    assert (
+        read_preferences(GOLD).people == "column:human"
+        and read_preferences(people.drop(columns="human")).people == ""
+    )
+    assert read_preferences(GOLD, gold="column:human").people == ""
+
+
+def test_comparisons_to_verify_are_a_table_of_gold():
+    for table in (
+        GOLD,
+        GOLD[:3],
+        pd.DataFrame(itertools.permutations("xyz", 2), columns=["winner", "loser"]),
+    ):
+        found = read_preferences(table)
+        asked = pd.DataFrame(to_verify(found, 50, np.random.default_rng(0)), columns=VERIFIED)
+        assert len(asked) == len(found.names)
+        gold = read_preferences(
+            table, gold=asked.assign(winner=asked[["model_a", "model_b"]].min(axis=1))
+        ).gold
+        assert (gold == [int(found.systems[a] > found.systems[b]) for a, b in found.pair]).all()
+        assert len(to_verify(found, 2, np.random.default_rng(0))) == 2
