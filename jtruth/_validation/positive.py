@@ -31,8 +31,9 @@ healthy/normal/benign/control/absent/none/nothing/ok/okay/fine/clean/ham/legit/l
 safe/harmless/correct/accurate/valid/faithful/factual/grounded/supported/consistent/other/others/rest/\
 background/neutral/gesund/gutartig/sain/bénin/sano/benigno/gezond/keine: *
 """.strip().split("\n")]  # fmt: skip
-for _word, _side in SIDE.items():
-    _MEANING[0][_side].add(_word)
+_MEANING[0] = tuple(
+    words | {word for word, at in SIDE.items() if at == k} for k, words in enumerate(_MEANING[0])
+)
 _WITHOUT = ("no ", "not ", "non ", "without ", "nicht ", "kein ", "keine ", "ohne ", "pas ", "sans ",
             "sin ", "não ", "sem ", "senza ", "niet ", "geen ", "ikke ", "inte ", "не ", "不", "非", "无",
             )  # fmt: skip
