@@ -290,7 +290,7 @@ def _by_gold(data: Inputs, model: Model, fit: JointPosterior | None) -> Evaluati
     laws = by_gold.laws_by_gold(
         without, by_gold.labeler_tables_by_gold(labels, posterior, data.known, data.key)
     )
-    asked = [data.positive] if "recall" in data.headline else range(len(data.classes))
+    asked = range(len(data.classes)) if data.graded or "recall" not in data.headline else [data.positive]
     few = by_gold.few_of_classes(data, asked, [data.y_pred])
     notes = (*by_gold.kind_warnings(data.labelers_are, without, laws), *by_gold.gold_warnings(data), *few)
     answer = methods.answer_of(drawn.counts, data, warnings=(*notes, *doubts))

@@ -316,10 +316,14 @@ def _headline(result: Evaluation, rows: Mapping[str, Row], kind: str) -> str:
     said = {} if result.verified is None else one_judge.NAMES
     few = next((text for text in result.warnings if text.startswith(parts.FEW_GOLD)), "")
     few = few.removeprefix("not determined: ").partition(". ")[0]
+    rare = {name for name in rows if of_one_class(name)}
+    if result.verified is not None:
+        true = dict(zip(("specificity", "recall"), result.verified.sum(axis=1), strict=True))
+        rare = {name for name, number in true.items() if number < parts.FEW}
     for name in (name for name in result.headline if name in rows):
         row = rows[name]
         text = cell_text([row["mean"], *(row[end] for end in ends)], missing="undefined")
-        if parts.undetermined(row["low"], row["high"]) or (few and of_one_class(name)):
+        if parts.undetermined(row["low"], row["high"]) or (few and name in rare):
             open_.append(said.get(name, parts.metric_title(name)))
         else:
             sure.append(f"{said.get(name, parts.metric_title(name))} {text}")
