@@ -8,7 +8,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from jtruth._arrays import is_concrete
+from jtruth._arrays import is_readable
 from jtruth._validation.words import some
 
 _FEW = 5  # numbers that a message shows
@@ -31,7 +31,7 @@ def check_codes(
     if shape is not None and np.shape(codes) != shape:
         each = ", one entry for each sample" if len(shape) == 1 else ", samples by labelers"
         raise ValueError(f"{name} must have shape {shape}{each}; got shape {np.shape(codes)}")
-    if not is_concrete(codes):
+    if not is_readable(codes):
         return
     values = np.asarray(codes)
     if shape is None and values.ndim != 1:

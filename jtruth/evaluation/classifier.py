@@ -15,7 +15,7 @@ from jaxtyping import Array
 from jtruth._host import evenly
 from jtruth._random import stream
 from jtruth._validation import present
-from jtruth.evaluation import calibrated, inputs, methods, one_judge
+from jtruth.evaluation import calibrated, inputs, methods
 from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.assumptions.model_error import PredictiveTable, rests_on
 from jtruth.evaluation.assumptions.registry import INDEPENDENT, check_assume, entries, granted
@@ -150,7 +150,7 @@ def _answer(
     `unbiased` counts are not kept to [0, 1].
     """
     about = answer.table if unbiased else data.about(answer.table)
-    named = answer.classes, answer.positive, one_judge.MORE if data.settled else ()
+    named = answer.classes, answer.positive, data.more
     metrics = estimates(about, *named)
     warnings = (*model.warnings, *inputs.warnings(data), *answer.warnings)
     if not unbiased and answer.method != "bayes":
@@ -311,7 +311,9 @@ def _by_ppi(data: Inputs, posterior: np.ndarray) -> list[Assumption]:
     if len(data.classes) == 2 and data.positive == 0:  # (negative, positive), as `Inputs.tables` has it
         y_pred, known, posterior = 1 - y_pred, np.where(known >= 0, 1 - known, -1), posterior[:, ::-1]
     table = by_gold.ppi_table(y_pred, posterior, known, sample)
-    metrics = {name: named_metric(name, classes, positive) for name in default_metrics(classes)}
+    metrics = {
+        name: named_metric(name, classes, positive) for name in (*default_metrics(classes), *data.more)
+    }
     how = {"sample": sample, "table": table, "target": data.target}
     ways: dict[str, dict[str, Any]] = {"ppi": how, "gold_only": how | {"power": 0.0}}
     return [
@@ -329,7 +331,7 @@ def _vote_metrics(data: Inputs, answer: Tested) -> dict[str, float]:
         is_positive = np.arange(len(data.classes)) == data.positive
         merged = np.stack([~is_positive, is_positive]).astype(np.float64)  # (negative, positive)
         table = merged @ table @ merged.T
-    names = (*default_metrics(answer.classes), *(one_judge.MORE if data.settled else ()))
+    names = (*default_metrics(answer.classes), *data.more)
     return {n: float(named_metric(n, answer.classes, answer.positive).of_table(table)) for n in names}
 
 

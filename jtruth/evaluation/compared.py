@@ -26,7 +26,7 @@ from jtruth._validation import positive_line
 from jtruth._validation.words import number_of, plain
 from jtruth.answers import Answer, Column, Document, Table, check_notes, facts, how, law_row, warning_notes
 from jtruth.answers.blocks import cell_text, facts_of, law_column, value_of
-from jtruth.answers.require import Gate, named_quantity, require
+from jtruth.answers.require import Gate, Quantity, named_quantity, require
 from jtruth.evaluation import parts
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import Estimate, check_level
@@ -290,7 +290,12 @@ class Comparison(Laws, Answer):
 
     def require(self, *requirements: str, confidence: float = 0.95) -> Gate:
         """The verdict on "m1 > m2", "m1 - m2 >= -.02", "m1 accuracy >= .8"; see `jtruth.answers.require`."""
-        find = lambda text: named_quantity(text, self, self.noun, (self.metric, title(self.metric)))  # noqa: E731
+
+        def find(text: str) -> Quantity:
+            found = named_quantity(text, self, self.noun, (self.metric, title(self.metric)))
+            alone = self.interval_kind == parts.PREDICTIVE and not np.isnan(found.variance)  # of a difference
+            return found._replace(sure=TOLD) if alone else found
+
         return require(self, find, requirements, confidence, self.num_gold, " > ".join(self.ranking[:2]))
 
     def at_level(self, level: float) -> "Comparison":

@@ -174,7 +174,7 @@ class Evaluation(Answer):
             tables = (getattr(row.posterior, "in_sample", row.posterior) for row in rows)
             tables = [basis[0].about(one) if isinstance(one, TablePosterior) else None for one in tables]
             rows = [
-                row._replace(posterior=one, metrics=estimates(one, *answered))
+                row._replace(posterior=one, metrics=estimates(one, *answered, more=basis[0].more))
                 for row, one in zip(rows, tables, strict=True)
                 if one is not None
             ]
@@ -325,11 +325,10 @@ def _headline(result: Evaluation, rows: Mapping[str, Row], kind: str) -> str:
             sure.append(f"{said.get(name, parts.metric_title(name))} {text}")
     hardly = [f"hardly determined: {', '.join(open_)}{f' ({few})' if few else ''}"] if open_ else []
     kind, truth = f"{kind}s", parts.taken_as_true(result.num_gold)
-    of = f" of class {result.positive!r}" if "recall" in result.headline else ""
     if result.method in TAKEN:
         kind, truth = "no intervals", TAKEN[result.method]
     about = parts.ABOUT[result.target]
-    text = f"{'; '.join([', '.join(sure), *hardly]).removeprefix('; ')} ({kind}{of}, {about}; {truth})."
+    text = f"{'; '.join([', '.join(sure), *hardly]).removeprefix('; ')} ({kind}, {about}; {truth})."
     return text[0].upper() + text[1:]
 
 
