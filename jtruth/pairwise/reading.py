@@ -280,7 +280,8 @@ def to_verify(found: Comparisons, number: int, rng: np.random.Generator) -> list
     """
     rows, several = [], len(found.systems) > 2
     for k in rng.permutation(np.flatnonzero(found.gold < 0))[:number]:
-        a, b = (found.systems[s] for s in found.pair[k])
+        a, b = pair = [found.systems[s] for s in found.pair[k]]
         task = found.names[k].removesuffix(BETWEEN.join(("", a, b)) if several else "")
-        rows.append((task, *((b, a) if rng.random() < 0.5 else (a, b)), ""))
+        turned = rng.random() < 0.5 and pair != ["A", "B"]  # which are places, not names
+        rows.append((task, *(pair[::-1] if turned else pair), ""))
     return rows
