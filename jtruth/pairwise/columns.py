@@ -281,7 +281,9 @@ def codes_of(columns: Columns, names: Sequence[str], plan: FilePlan) -> dict[str
     by_number = _by_number(numbers) if numbers and all(n == n for n in numbers) else {}
     if by_number is None:
         text = f"who won is written as numbers ({', '.join(f'{n:g}' for n in sorted(numbers)[:6])})"
-        advice = "Say what they mean by map=... (at the command line --map 1=A,2=B,3=tie)"
+        shown = [f"{n:g}" for n in sorted(numbers, key=lambda n: (n == 0 and len(numbers) > 2, n))]
+        words = ",".join(f"{n}={word}" for n, word in zip(shown, ("A", "B", "tie"), strict=False))
+        advice = f"Say what they mean by map=... (at the command line --map {words})"
         raise ValueError(columns.table.source.says(f"{text}. {advice}"))
     quiet = {cell for cell, word in words.items() if word.casefold() in silent}
     coded = {c: NOTHING if c in quiet else by_number.get(number_in(w), code_of(w)) for c, w in words.items()}

@@ -30,7 +30,7 @@ def test_the_first_screen_and_its_next_step(answer, tmp_path):
 
 def test_words_of_the_shell_reach_the_reader(run, refusal, tmp_path):
     (tmp_path / "c.csv").write_text("task,worker,label\n" + "".join(f"{k},j,{k % 2}\n" for k in range(30)))
-    assert "--map 1=A,2=B,3=tie" in refusal("preferences", tmp_path / "c.csv")
+    assert "--map 0=A,1=B" in refusal("preferences", tmp_path / "c.csv")
     code, out, err = run("preferences", tmp_path / "c.csv", "--map", "0=old,1=new", "--seed", "1")
     assert code == 0 and "(--order ...)" in out and "P(old better)" in out and "seed 1" in out, err
     assert "no column 'who'" in refusal("preferences", tmp_path / "c.csv", "--worker", "who")
