@@ -118,8 +118,10 @@ def counts_text(answer: Any) -> str:
     return f"{samples}, {labels} by {number_of(answer.num_labelers, 'labeler')}"
 
 
-def taken_as_true(num_gold: int) -> str:
-    """How many labels were taken as true."""
+def taken_as_true(num_gold: int, num_calibration: int = 0) -> str:
+    """How many labels were taken as true, of these samples or of other items."""
+    if num_calibration:
+        return f"{number_of(num_calibration, 'calibration item')} verified"
     if not num_gold:
         return "no label was taken as true"
     return f"{number_of(num_gold, 'gold label')} {'was' if num_gold == 1 else 'were'} taken as true"
