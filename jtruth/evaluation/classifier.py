@@ -15,7 +15,7 @@ from jaxtyping import Array
 from jtruth._host import evenly
 from jtruth._random import stream
 from jtruth._validation import present
-from jtruth.evaluation import calibrated, inputs, methods
+from jtruth.evaluation import calibrated, inputs, methods, one_judge
 from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.assumptions.model_error import PredictiveTable, rests_on
 from jtruth.evaluation.assumptions.registry import INDEPENDENT, check_assume, entries, granted
