@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from jtruth._files import write_picture
-from jtruth.cli.options import EVERY, argument, command, next_step, option, refuse, shared, written
+from jtruth.cli.options import EVERY, READING, argument, command, next_step, option, refuse, shared, written
 from jtruth.cli.output import give, progress, required, whole
 
 GRADED = {  # what to grade, by what, and how
@@ -17,7 +17,9 @@ GRADED = {  # what to grade, by what, and how
     "method": option("bayes, sampling, ...", "bayes"),
     "fast": option("The normal law around a mode; as --method laplace.", False),
     "target": option("population (new samples; default), or in-sample."),
-    "inclusion": option("A table task, inclusion: chances to be in gold.", kind=Path),
+    "inclusion": option(
+        "A table task, inclusion: chances to be in gold.", kind=Path, rich_help_panel=READING
+    ),
     **shared("positive", "order", "common_only"),
 }
 
@@ -92,7 +94,7 @@ def evaluate(args: Any) -> None:
 def _next(args: Any, tables: Any = None) -> str:
     """The command worth running next: gold (of `tables`) where only gold helps, else a look at the labels."""
     if args.command is evaluate and args.calibration is not None:
-        return next_step(args, "--full", "the checks of the calibration")
+        return "" if args.full else next_step(args, "--full", "the checks of the calibration")
     if tables is not None:
         return tables.gold_step()
     return next_step(args, "", "what the labels look like, and what is suspicious", "inspect")

@@ -193,6 +193,7 @@ class Comparison(Laws, Answer):
     at_least: float | None = None  # the requirement
     agreement: Mapping[str, float] = field(default_factory=dict)  # share of all labels that each repeats
     sizes: tuple[int, ...] = ()  # samples of each, where they are groups of samples and no classifiers
+    in_order: bool = False  # groups are times or numbers, and stand in their order
     decided: Mapping[Pair, Decided] = field(default_factory=dict)  # samples on which one of two is right
 
     @property
@@ -416,7 +417,11 @@ def _sentence(comparison: Comparison, metric: str, kind: str) -> str:
 
 
 def _order_text(comparison: Comparison) -> str:
-    """How probable the whole order is, where there is more to it than the first two."""
+    """How probable the whole order is, where there is more to it than the first two; of times how it went."""
+    if comparison.in_order and len(comparison.names) > 2 and not comparison.unclear:
+        start, *_, end = comparison.names
+        p = comparison.p_better(end, start)
+        return f"P({plain(end)}, the last, better than {plain(start)}, the first) = {p:.2f}."
     if not 2 < len(comparison.names) <= _MOST_ORDERED or comparison.unclear:
         return ""
     order = ", ".join(map(plain, comparison.ranking))
@@ -443,7 +448,7 @@ def _classifiers(comparison: Comparison, metric: str) -> Table:
          "ranks": None if comparison.unclear else comparison.ranks[place(name)],
          "agreement_with_labels": comparison.agreement.get(name),
          **({"num_samples": comparison.sizes[place(name)]} if comparison.sizes else {})}
-        for name in comparison.ranking
+        for name in (comparison.names if comparison.in_order else comparison.ranking)
     ]  # fmt: skip
     columns = [Column("mean", metric, ("low", "high"))]
     columns += [] if comparison.unclear else [Column("best", "P(best)", form=".2f")]
@@ -455,9 +460,12 @@ def _classifiers(comparison: Comparison, metric: str) -> Table:
         columns.append(Column("meets", f"P({side} {comparison.at_least:g})", form=".2f"))
     columns += [Column("agreement_with_labels", "labels repeated")] if comparison.agreement else []
     columns += [Column("num_samples", "samples")] if comparison.sizes else []
-    heading = f"{comparison.noun.capitalize()}s {parts.ABOUT[comparison.target]}, the best first"
+    heading = f"{comparison.noun.capitalize()}s {parts.ABOUT[comparison.target]}"
+    heading += "" if comparison.in_order else ", the best first"
     note = _AGREEMENT if comparison.agreement else ""
-    return Table("comparison.classifiers", heading, "name", tuple(columns), rows, note)
+    order = [place(name) for name in comparison.ranking] if comparison.in_order else ()
+    return Table("comparison.classifiers", heading, "name", tuple(columns), rows, note, order=order,
+                 sequence=comparison.in_order)  # fmt: skip
 
 
 def difference_table(
