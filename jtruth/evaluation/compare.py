@@ -273,7 +273,7 @@ def compare_groups(
     laws = _group_laws(names, asked, measure, paired)
     return comparison_of(data, measure, laws, [(names, asked)], {"predictions": data.y_pred}, notes,
                          target=target, sizes=tuple(groups.sizes.tolist()),
-                         in_order=groups.when is not None)  # fmt: skip
+                         axis=None if groups.when is None else groups.axis())  # fmt: skip
 
 
 def _group_laws(

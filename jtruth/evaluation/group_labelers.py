@@ -109,7 +109,7 @@ class LabelersByGroup(Answer):
             warning_notes(tuple(doubts)),
             how(("rests on", first.rests_on),
                 ("groups", "judged together" if self.together else "each is judged by its own labels")),
-            facts(groups=list(self.reports), level=self.level, key=self.key),
+            facts(groups=list(self.reports), level=self.level, key=self.key, target=first.target),
         )  # fmt: skip
         about = f"{number_of(len(self.reports), 'group')}, {number_of(len(rows), 'row')}; key {self.key}"
         sentence = self._sentence(gaps, interval_title(self.level, first.interval_kind))

@@ -213,6 +213,7 @@ def test_any_number_of_groups_and_groups_of_one_sample():
     turns = np.repeat([10, 9, 2], 100)
     shown = compare_groups(np.where(turns == 10, 1 - y, y), labels, turns, key=0, gold=y).blocks()
     assert [row["name"] for row in shown.tables()[0].rows] == ["2", "9", "10"]
+    assert shown.blocks[1].series[""]["x"] == [2.0, 9.0, 10.0]
     assert "P(10, the last, better than 2, the first) = 0.00" in shown.sentence
 
 
