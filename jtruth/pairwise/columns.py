@@ -105,8 +105,9 @@ def compares(table: TextTable) -> bool:
     """Whether this is clearly a table of comparisons: two systems in each row, and which of them won."""
     columns = Columns(table)
     plain = {_plain(name) for name in columns.header}
-    if any(set(some) <= plain for some in _WON) or {"task", "worker", "label", "pair"} <= {*columns.header}:
-        return True  # the last as exports of comparisons are read
+    export = {"task", "worker", "label"} <= plain and plain & {"pair", "against"}  # as they are read
+    if export or any(set(some) <= plain for some in _WON):
+        return True
     pair = pair_of(columns)
     if pair is None or any(columns.numbers(name) or _all_say(columns, name) for name in pair):
         return False
