@@ -334,7 +334,8 @@ def consensus(args: Any) -> None:
     tables, prior = Tables(args, args.gold), numbers(args.prior)
     answer = consensus(tables.labels, args.method, gold=tables.gold(), prior=prior, key=args.seed)
     if args.out is not None:
-        write(answer, args.out, format=args.format, source=tables.opened, question=args.question)
+        shown = write(answer, args.out, format=args.format, source=tables.opened, question=args.question)
+        answer = answer if shown is None else answer.with_warnings((shown,))
     step = next_step(args, "", "which labels may be wrong, and how many", "clean")
     give(args, answer, step)
 

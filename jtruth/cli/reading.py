@@ -38,6 +38,13 @@ def table_of(path: Any, columns: Any) -> TextTable:
     return as_table(path, columns.sep)._replace(decimal=columns.decimal)
 
 
+def new_file(name: str) -> str:
+    """This name, or one with a number where there is such a file."""
+    stem, ending = Path(name).stem, Path(name).suffix
+    names = (name, *(f"{stem}{k}{ending}" for k in range(2, 100)))
+    return next(one for one in names if not Path(one).exists())
+
+
 class Tables:
     """The tables of a command; its labels lose the samples that predictions do not have (--common-only)."""
 
@@ -190,8 +197,7 @@ class Tables:
             return next_step(
                 self.args, f"{given} --gold {shlex.quote(found)}".strip(), "what people verified"
             )
-        names = ("to_verify.csv", *(f"to_verify{k}.csv" for k in range(2, 100)))
-        path = next(name for name in names if not Path(name).exists())
+        path = new_file("to_verify.csv")
         num, why = min(30, self.labels.num_samples), f"fill it in, then add --gold {path}"
         if asking:
             return next_step(self.args, f"--ask {num} {asking} {path}", why)

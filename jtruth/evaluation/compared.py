@@ -26,7 +26,7 @@ from jtruth._validation import positive_line
 from jtruth._validation.words import number_of, plain
 from jtruth.answers import Answer, Column, Document, Table, check_notes, facts, how, law_row, warning_notes
 from jtruth.answers.blocks import cell_text, facts_of, law_column, value_of
-from jtruth.answers.require import Gate, named_quantity, require
+from jtruth.answers.require import Gate, Quantity, named_quantity, require
 from jtruth.evaluation import parts
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import Estimate, check_level
@@ -193,6 +193,7 @@ class Comparison(Laws, Answer):
     at_least: float | None = None  # the requirement
     agreement: Mapping[str, float] = field(default_factory=dict)  # share of all labels that each repeats
     sizes: tuple[int, ...] = ()  # samples of each, where they are groups of samples and no classifiers
+    in_order: bool = False  # groups are times or numbers, and stand in their order
     decided: Mapping[Pair, Decided] = field(default_factory=dict)  # samples on which one of two is right
 
     @property
@@ -290,7 +291,12 @@ class Comparison(Laws, Answer):
 
     def require(self, *requirements: str, confidence: float = 0.95) -> Gate:
         """The verdict on "m1 > m2", "m1 - m2 >= -.02", "m1 accuracy >= .8"; see `jtruth.answers.require`."""
-        find = lambda text: named_quantity(text, self, self.noun, (self.metric, title(self.metric)))  # noqa: E731
+
+        def find(text: str) -> Quantity:
+            found = named_quantity(text, self, self.noun, (self.metric, title(self.metric)))
+            alone = self.interval_kind == parts.PREDICTIVE and not np.isnan(found.variance)  # of a difference
+            return found._replace(sure=TOLD) if alone else found
+
         return require(self, find, requirements, confidence, self.num_gold, " > ".join(self.ranking[:2]))
 
     def at_level(self, level: float) -> "Comparison":
@@ -411,7 +417,11 @@ def _sentence(comparison: Comparison, metric: str, kind: str) -> str:
 
 
 def _order_text(comparison: Comparison) -> str:
-    """How probable the whole order is, where there is more to it than the first two."""
+    """How probable the whole order is, where there is more to it than the first two; of times how it went."""
+    if comparison.in_order and len(comparison.names) > 2 and not comparison.unclear:
+        start, *_, end = comparison.names
+        p = comparison.p_better(end, start)
+        return f"P({plain(end)}, the last, better than {plain(start)}, the first) = {p:.2f}."
     if not 2 < len(comparison.names) <= _MOST_ORDERED or comparison.unclear:
         return ""
     order = ", ".join(map(plain, comparison.ranking))
@@ -438,7 +448,7 @@ def _classifiers(comparison: Comparison, metric: str) -> Table:
          "ranks": None if comparison.unclear else comparison.ranks[place(name)],
          "agreement_with_labels": comparison.agreement.get(name),
          **({"num_samples": comparison.sizes[place(name)]} if comparison.sizes else {})}
-        for name in comparison.ranking
+        for name in (comparison.names if comparison.in_order else comparison.ranking)
     ]  # fmt: skip
     columns = [Column("mean", metric, ("low", "high"))]
     columns += [] if comparison.unclear else [Column("best", "P(best)", form=".2f")]
@@ -450,9 +460,12 @@ def _classifiers(comparison: Comparison, metric: str) -> Table:
         columns.append(Column("meets", f"P({side} {comparison.at_least:g})", form=".2f"))
     columns += [Column("agreement_with_labels", "labels repeated")] if comparison.agreement else []
     columns += [Column("num_samples", "samples")] if comparison.sizes else []
-    heading = f"{comparison.noun.capitalize()}s {parts.ABOUT[comparison.target]}, the best first"
+    heading = f"{comparison.noun.capitalize()}s {parts.ABOUT[comparison.target]}"
+    heading += "" if comparison.in_order else ", the best first"
     note = _AGREEMENT if comparison.agreement else ""
-    return Table("comparison.classifiers", heading, "name", tuple(columns), rows, note)
+    order = [place(name) for name in comparison.ranking] if comparison.in_order else ()
+    return Table("comparison.classifiers", heading, "name", tuple(columns), rows, note, order=order,
+                 sequence=comparison.in_order)  # fmt: skip
 
 
 def difference_table(

@@ -119,14 +119,14 @@ class LabelersByGroup(Answer):
         """Accuracies over groups in order, of the labelers who differ most between two of them."""
         if self.groups is None or self.groups.when is None:
             return ()
-        x, axis, series = *self.groups.axis(), {}
+        (x, axis, named), series = self.groups.axis(), {}
         spread = {name: -np.ptp(laws.columns.mean(axis=0)) for name, laws in self.laws.items()}
         for worker in sorted(spread, key=spread.__getitem__)[:_CURVES]:
             laws = self.laws[worker].values
             ends = np.array([(law.mean, *law.interval(self.level)[:2]) for law in laws.values()]).T.tolist()
             places = [x[self.groups.names.index(name)] for name in laws]
             series[worker] = dict(zip(("x", "mean", "low", "high"), (places, *ends), strict=True))
-        return (Curve("by.curve", "Accuracy in each group", axis, "accuracy", series),)
+        return (Curve("by.curve", "Accuracy in each group", axis, "accuracy", series, named=named),)
 
     def _sentence(self, gaps: list[dict[str, Any]], kind: str) -> str:
         if not gaps:

@@ -16,6 +16,7 @@ WORTH_KNOWING = "worth knowing"  # the verdict on what is so and spoils no answe
 PREDICTIVE = "predictive"  # kind of interval: models of labels, widened by how far they were off elsewhere
 LOOK_FIRST = "look first"  # the verdict on what makes every number below it worthless
 FEW_GOLD = "not determined: only "  # begins the warning that the headline repeats
+FEW = 5  # samples of known truth, below which gold says too little of a labeler or class
 FALSE_ALARM = 1e-4  # probability of one such verdict on labels that are what they seem, at most
 
 

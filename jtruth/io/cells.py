@@ -68,10 +68,10 @@ def _yes_and_no(values: Sequence[str], plan: FilePlan, source: Source, known: Se
         return _as_known(usual, known)
     if plan.classes is not None or words == digits or (digits and len(words) < 3):
         return {}, ()
-    pairs = {pair for pair in YES_NO for word in words if word in pair}
-    if len(pairs) == 1 and not digits and all(value == word for value, word in usual.items()):
+    pairs = [pair for pair in YES_NO if words - digits <= set(pair)][:1]
+    if pairs and not digits and all(value == word for value, word in usual.items()):
         return {}, ()
-    names = next(iter(pairs)) if len(pairs) == 1 else (FAIL, PASS)
+    names = pairs[0] if pairs else (FAIL, PASS)
     two = f"{quoted(sorted(labels), 12)} were read as two classes, {names[0]} and {names[1]}"
     note = f"{two} (to keep them apart, say classes=...)."
     return {value: names[_SIDE[word]] for value, word in usual.items()}, (note,)

@@ -167,7 +167,7 @@ def make_plan(table: TextTable, asked: FilePlan | None = None, leave_out: Sequen
     return replace(
         plan,
         reasons=plan.reasons | ({"labelers": "as was asked"} if asked.labelers else {}),
-        roles=plan.roles | {name: "used" for name in plan.roles if name in leave_out},
+        roles=plan.roles | {name: "used" for name in leave_out if name in table.header},
         missing=plan.missing or ("error" if plan.layout in (LONG, SINGLE) else "drop"),
         repeats=plan.repeats or "majority",
     )

@@ -431,7 +431,7 @@ def test_compare(answer, refusal, small):
     found, out = answer(*base, small / "part.csv", *asked, "--common-only")
     assert found["comparison"]["num_samples"] == 30 and "30 common tasks" in out
     assert "two classifiers are called 'pred'" in refusal(*base, small / "pred.csv", *asked)
-    assert "1 classifiers cannot be compared" in refusal(*base, *asked)
+    assert "1 classifier cannot be compared" in refusal(*base, *asked)
 
 
 def test_consensus(answer, small):

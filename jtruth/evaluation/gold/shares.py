@@ -90,10 +90,11 @@ class Prevalence(Answer):
 
     @property
     def in_sample(self) -> "Prevalence":
-        """The same answer about the samples at hand (without groups)."""
+        """The same answer about the samples at hand."""
         if self.target == parts.IN_SAMPLE:
             return self
-        return replace(self, target=parts.IN_SAMPLE, shares=self.counted, groups=None)
+        groups = self.groups and self.groups._replace(laws=self.groups.in_sample)
+        return replace(self, target=parts.IN_SAMPLE, shares=self.counted, groups=groups)
 
     def require(self, *requirements: str, confidence: float = 0.95) -> Gate:
         """The verdict on "pass >= .8", or with groups on "site_a > site_b"; see `jtruth.answers.require`."""
