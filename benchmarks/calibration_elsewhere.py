@@ -60,7 +60,6 @@ from jtruth.tables.new_samples import class_shares
 
 LEVEL, RESAMPLES = 0.95, 400
 elsewhere._NODES, elsewhere._DRAWS = 240_000, 1000  # a tenth of the work of an answer
-elsewhere._RESAMPLED = 300
 
 
 def ours(z, z_cal, truth, classes, rng):
