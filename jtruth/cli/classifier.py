@@ -94,7 +94,7 @@ def evaluate(args: Any) -> None:
 def _next(args: Any, tables: Any = None) -> str:
     """The command worth running next: gold (of `tables`) where only gold helps, else a look at the labels."""
     if args.command is evaluate and args.calibration is not None:
-        return next_step(args, "--full", "the checks of the calibration")
+        return "" if args.full else next_step(args, "--full", "the checks of the calibration")
     if tables is not None:
         return tables.gold_step()
     return next_step(args, "", "what the labels look like, and what is suspicious", "inspect")

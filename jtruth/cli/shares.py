@@ -57,7 +57,8 @@ def prevalence(args: Any) -> None:
     tasks = [] if request is None else [str(labels.task_names[i]) for i in request.samples]
     answer, name = with_notes(answer, labels.notes), str(labels.class_names[code])
     step = tables.gold_step(asking="--ask-out")
-    step = next_step(args, "--full", "the judges' error rates, and the checks") if calibration else step
+    if calibration:
+        step = "" if args.full else next_step(args, "--full", "the judges' error rates, and the checks")
     answer = required(args, answer)
     document = answer.blocks().more(
         sentence_notes("", "What to find out next", _advice(request, tasks, name), "do"),

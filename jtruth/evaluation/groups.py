@@ -50,7 +50,7 @@ from jtruth.evaluation.over_time import (
     shares_in_order,
     symbols_of,
 )  # fmt: skip
-from jtruth.evaluation.parts import ABOUT, IN_SAMPLE, interval_text, taken_as_true
+from jtruth.evaluation.parts import ABOUT, IN_SAMPLE, curve_of, interval_text, taken_as_true
 from jtruth.labels import Labels
 from jtruth.learning.joint.hierarchical import named
 from jtruth.stats.draws import DrawsEstimate
@@ -227,15 +227,8 @@ class Groups(NamedTuple):
         columns = (Column("first_larger", "P(the first is larger)", form=".2f"),
                    Column("first_larger_in_sample", "in these samples", form=".2f"))  # fmt: skip
         table = difference_table("by.differences", "Differences of groups", differences, columns)
-        curve = ()
-        if self.when is not None:
-            x, axis, named = self.axis()
-            points = {"x": x} | {name: [row[name] for row in rows] for name in ("mean", "low", "high")}
-            curve = (
-                Curve(
-                    "by.curve", title, axis, f"share of {plain(self.positive)!r}", {"": points}, named=named
-                ),
-            )
+        axis = None if self.when is None else self.axis()
+        curve = curve_of("by.curve", groups, axis, f"share of {plain(self.positive)!r}")
         return (groups, *curve, table, facts(**{"by.positive": self.positive}))
 
     def axis(self) -> tuple[list[float], str, dict[float, str]]:

@@ -66,6 +66,8 @@ class Preferences(Answer):
         answers, ranks = Column("num_answers", "answers"), range(1, len(names) + 1)
         first, other = (plain(self.win_rates[0][name]) for name in ("system", "against"))
         of, better = ("each pair", "first") if several else (f"{first} against {other}", first)
+        of += " in what is true, by the strengths" * (self.rule == "corrected")
+        a_and_b = "; A: the system of a pair that the file names earlier" * several
         places = any(row["first_shown"] or row["same_exchanged"] for row in self.judges)
         about = (
             f"{number_of(len(found.names), 'comparison')} of {len(names)} systems, "
@@ -87,7 +89,7 @@ class Preferences(Answer):
             Table("", "Probability of each rank", "system",
                   tuple(Column(("ranks", str(k)), f"P(rank {k})") for k in ranks[:_MOST_RANKS]),
                   self.strengths),
-            Table("matrices", f"What judges say, by what is true ({self.matrices_by})", "row", tuple(
+            Table("matrices", f"What judges say, by what is true ({self.matrices_by}){a_and_b}", "row", tuple(
                 Column(("says", name, "mean"), f"says {plain(name)}",
                        (("says", name, "low"), ("says", name, "high")))
                 for name in of_judges.outcomes(found)), self.matrices),
@@ -193,7 +195,7 @@ def preferences(
     rows, order = _strength_rows(found, strengths, level)
     most = np.sort(np.argsort(-np.bincount(found.judge), kind="stable")[:_MOST_JUDGES]).tolist()
     judges = tuple(of_judges.judge_row(found, j, rng, level) for j in most)
-    wins = tuple(_win_rows(found, law, most, rng, level))
+    wins = tuple(_win_rows(found, law, strengths if rule == "corrected" else None, most, rng, level))
     wins = _by_rank(wins, [row["system"] for row in rows]) if rows else _of_the_better(wins, rule)
     pairs = len(np.unique(found.pair, axis=0)) if rows else 0
     for many, most_rows, what in ((len(found.judges), len(judges), "judges"), (pairs, len(wins), "pairs")):
@@ -235,13 +237,22 @@ def _what_is_true(
 
 
 def _win_rows(
-    found: Comparisons, law: DrawsEstimate | None, judges: list[int], rng: np.random.Generator, level: float
-) -> Iterator[dict[str, Any]]:
-    """Win rate of the first system: what is true, all answers, each judge; of several systems each pair."""
+    found: Comparisons, law: DrawsEstimate | None, true: Strengths | None, judges: list[int],
+    rng: np.random.Generator, level: float,
+) -> Iterator[dict[str, Any]]:  # fmt: skip
+    """Win rate of the first system: what is true, all answers, each judge; of several systems each pair.
+
+    Of a pair it is that of the answers, or of what is true by the strengths.
+    """
     code, every = found.pair[found.item], np.arange(len(found.item))
     if len(found.systems) > 2:
-        for a, b in np.unique(code, axis=0)[:_MOST_PAIRS]:
-            yield _win_row("", found, every[(code == (a, b)).all(axis=1)], rng, level)
+        for a, b in np.unique(code, axis=0)[:_MOST_PAIRS].tolist():
+            rows, pair = every[(code == (a, b)).all(axis=1)], (found.systems[a], found.systems[b])
+            if true is None:
+                yield _win_row("", found, rows, rng, level)
+            else:
+                law_of_pair = DrawsEstimate(true.against(a, b))
+                yield {"by": "", **_better(law_of_pair, level, pair), "num_answers": len(rows)}
         return
     if law is not None:
         yield {"by": TRUTH, **_better(law, level, found.systems), "num_answers": len(every)}

@@ -12,7 +12,7 @@ from jaxtyping import Float, Int
 
 from jtruth._validation.words import plain, quoted
 from jtruth.labels import Labels
-from jtruth.pairwise.reading import Comparisons
+from jtruth.pairwise.reading import NOBODY, Comparisons
 
 DRAWS = 4000
 _PSEUDO = 0.5  # of an answer of each kind
@@ -23,12 +23,11 @@ NO_ORDER = "position bias is unknown: no column says who was shown first (order=
 BIASED = "{} favors the answer shown {}: it wins {:.0f} % [{:.0f}, {:.0f}]"
 UNVERIFIED = "{} may be wrong: let people decide 30 random comparisons (gold=...)"
 RANDOM = "the verified comparisons are taken to be a random sample of all"
-NOBODY = "judge"  # who answered, where no column says it
 
 
 def outcomes(found: Comparisons) -> tuple[str, str, str]:
     """Names of the three answers."""
-    first, second = found.systems if len(found.systems) == 2 else ("first", "second")
+    first, second = found.systems if len(found.systems) == 2 else ("A", "B")
     return first, second, "tie"
 
 

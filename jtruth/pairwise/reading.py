@@ -19,7 +19,7 @@ from jtruth._validation.ids import check_columns
 from jtruth._validation.text import TextTable
 from jtruth._validation.words import number_in, quoted
 from jtruth.io.apply import BETWEEN
-from jtruth.io.columns import Columns
+from jtruth.io.columns import Columns, says_something
 from jtruth.io.parsing import as_table
 from jtruth.io.plan import FilePlan
 from jtruth.io.reading import opened, parsed_or_frame
@@ -37,6 +37,7 @@ from jtruth.pairwise.columns import (
     sides_of,
 )
 
+NOBODY, UNNAMED = "judge", "(unnamed)"  # who answered, where no column says it, or its cell is empty
 VERIFIED = ("task", "model_a", "model_b", "winner")  # columns of a table of verified preferences
 
 
@@ -158,7 +159,7 @@ def _rows(columns: Columns, roles: Roles, plan: FilePlan) -> tuple[list[_Row], l
             else:
                 code = abs(code - 3 - bool(exchanged)) if code > TIE else code  # by its place
                 task, question = (BETWEEN.join(c[k] for c in some) or str(k) for some in (key, lead))
-                judge = _judge(judges[k]) if judges else who[0] if roles.how == "judges" else "judge"
+                judge = _judge(judges[k]) if judges else who[0] if roles.how == "judges" else NOBODY
                 rows.append(_Row(k, task, question, a, b, judge, exchanged, code))
     if bad:
         where, cell = [k for k, _ in bad], bad[0][1]
@@ -167,7 +168,14 @@ def _rows(columns: Columns, roles: Roles, plan: FilePlan) -> tuple[list[_Row], l
         raise ValueError(f"{table.source.at(where)}: {what if cell else 'a system has no name'}. {advice}")
     if not rows:
         raise ValueError(table.source.says("no row says which of two different systems is better"))
-    return rows, [table.source.says(f"{many} rows {why} were left out.") for why, many in lost.items()]
+    notes = [table.source.says(f"{many} rows {why} were left out.") for why, many in lost.items()]
+    unnamed = sum(row.judge == UNNAMED for row in rows)
+    notes += [f"{unnamed} answers name no judge: they count as those of one more judge."] * (unnamed > 0)
+    numbers = [
+        number_in(cell) for cells, _, _ in _given(columns, roles) for cell in cells if isinstance(cell, str)
+    ]
+    cut = sum(1 < number < 2 and number != 1.5 for number in numbers)
+    return rows, notes + [f"{cut} preferences between 1 and 2 were cut at 1.5: the nearer wins."] * (cut > 0)
 
 
 def _given(columns: Columns, roles: Roles) -> Iterator[tuple[Sequence[Any], tuple[str, ...], bool]]:
@@ -185,7 +193,9 @@ def _given(columns: Columns, roles: Roles) -> Iterator[tuple[Sequence[Any], tupl
 def _judge(cell: str) -> str:
     """The name of a judge; of a list, as MT-bench writes model and prompt, its words."""
     with suppress(ValueError):
-        return " ".join(map(str, json.loads(cell))) if cell.startswith("[") else cell.strip() or "judge"
+        if cell.startswith("["):
+            return " ".join(map(str, json.loads(cell)))
+        return cell.strip() if says_something(cell) else UNNAMED
     return cell
 
 
@@ -270,7 +280,8 @@ def to_verify(found: Comparisons, number: int, rng: np.random.Generator) -> list
     """
     rows, several = [], len(found.systems) > 2
     for k in rng.permutation(np.flatnonzero(found.gold < 0))[:number]:
-        a, b = (found.systems[s] for s in found.pair[k])
+        a, b = pair = [found.systems[s] for s in found.pair[k]]
         task = found.names[k].removesuffix(BETWEEN.join(("", a, b)) if several else "")
-        rows.append((task, *((b, a) if rng.random() < 0.5 else (a, b)), ""))
+        turned = rng.random() < 0.5 and pair != ["A", "B"]  # which are places, not names
+        rows.append((task, *(pair[::-1] if turned else pair), ""))
     return rows

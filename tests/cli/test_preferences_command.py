@@ -14,6 +14,9 @@ def test_the_first_screen_and_its_next_step(answer, tmp_path):
     better = rng.random(len(frame)) < np.where(frame.model_a < frame.model_b, 0.8, 0.3)
     frame["winner"] = np.where(better, "model_a", "model_b")
     frame.to_csv(tmp_path / "c.csv", index=False)
+    look, _ = answer("inspect", tmp_path / "c.csv")
+    assert "compares two systems" in look["sentence"] and look["next"].startswith("jtruth preferences ")
+    assert "--missing" not in look["next"]
     found, out = answer("preferences", tmp_path / "c.csv", full=False)
     assert found["target"] == "population" and len(found["strengths"]) == len(found["win_rates"]) == 3
     assert "a is preferred to all others with probability" in out and len(out.splitlines()) <= 20
@@ -30,7 +33,7 @@ def test_the_first_screen_and_its_next_step(answer, tmp_path):
 
 def test_words_of_the_shell_reach_the_reader(run, refusal, tmp_path):
     (tmp_path / "c.csv").write_text("task,worker,label\n" + "".join(f"{k},j,{k % 2}\n" for k in range(30)))
-    assert "--map 1=A,2=B,3=tie" in refusal("preferences", tmp_path / "c.csv")
+    assert "--map 0=A,1=B" in refusal("preferences", tmp_path / "c.csv")
     code, out, err = run("preferences", tmp_path / "c.csv", "--map", "0=old,1=new", "--seed", "1")
     assert code == 0 and "(--order ...)" in out and "P(old better)" in out and "seed 1" in out, err
     assert "no column 'who'" in refusal("preferences", tmp_path / "c.csv", "--worker", "who")

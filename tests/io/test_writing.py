@@ -137,8 +137,8 @@ def test_argilla_and_doccano_get_their_records_with_scores(tmp_path):
 
 def test_annotators_see_texts_and_never_what_is_true(tmp_path):
     """Gold (by name, or used as such) is no data; the text is the longest column, or else it is said."""
-    rows = [{"case": f"c{k}", "prompt": f"what is {k} + {k}?", "kind": "sum", "n": str(10**20 + k), "truth": "p",
-             "checked": "pn"[k % 2], **dict(zip(PEOPLE, "ppn"))} for k in range(6)]  # fmt: skip  # noqa: B905
+    rows = [{"case": f"c{k}", "prompt": f"what is {k} + {k}?", "kind": "sum", "n": str(10**20 + k),
+             "truth": "p", "checked": "pn"[k % 2], **dict(zip(PEOPLE, "ppn"))} for k in range(6)]  # fmt: skip  # noqa: B905
     pd.DataFrame(rows).to_csv(tmp_path / "t.csv", index=False)
     long = [{**{n: row[n] for n in row if n not in PEOPLE}, "worker": who, "label": row[who]}
             for row in rows for who in PEOPLE]  # fmt: skip

@@ -135,6 +135,15 @@ def test_several_systems_are_ranked_with_probabilities():
     assert preferences(several(), key=0).to_dict() == found.to_dict()
     verified = several(1).assign(human=lambda t: t.winner)
     corrected = preferences(verified[verified.judge == "m"], gold="column:human", key=0)
+    rates = [row["mean"] for row in corrected.win_rates if row["system"] == corrected.strengths[0]["system"]]
+    assert (
+        abs(np.mean(rates) - corrected.strengths[0]["win_rate"]["mean"]) < 1e-9
+    )  # pairs are of the truth too
+    assert "A shown first" in corrected.matrices[0]["row"] and [*corrected.matrices[0]["says"]] == [
+        "A",
+        "B",
+        "tie",
+    ]
     assert corrected.rule == "corrected" and corrected.matrices_by == "verified preferences"
     assert any("need gold, or three answers" in w for w in preferences(several(), correct=True).warnings)
 

@@ -166,7 +166,7 @@ BAD = {
     "different answers to the same comparison": frame(["x", "y"], question=1),
     "'u', 'v' never met 'x', 'y'": frame(["x", "v"], model_a=["x", "u"], model_b=["y", "v"]),
     "no row says which": frame("x", model_b="x"),
-    "numbers \\(0, 1, 2\\)": pd.DataFrame({"task": [1, 2, 3], "worker": "j", "label": [0, 1, 2]}),
+    "numbers .0, 1, 2.*1=A,2=B,0=tie": pd.DataFrame({"task": [1, 2, 3], "worker": "j", "label": [0, 1, 2]}),
     "no column says who won": pd.DataFrame({"question": [1, 2], "model_a": "x", "model_b": "y"}),
     "a system has no name": frame(model_a=["x", None]),
     "no columns name the systems, and winners are 'x', 'y', 'z'": pd.DataFrame({"question": [1, 2, 3],
@@ -191,6 +191,11 @@ def test_what_is_left_out_is_said():
     given = frame(["x", None, "y", "error"], question=[1, 2, 3, 4], model_b=["y", "y", "x", "y"])
     notes = " ".join(read_preferences(given).notes)
     assert read_preferences(given).how.startswith("question 'question'; systems 'model_a', 'model_b'; winner")
+    some = frame([1.2, 1.9], judge=["j", None])
+    more = read_preferences(some)
+    assert more.answer.tolist() == [0, 1] and more.judges == ("j", "(unnamed)")
+    assert any("1 answers name no judge" in n for n in more.notes)
+    assert any("2 preferences between 1 and 2 were cut at 1.5" in n for n in more.notes)
     assert "1 rows that compare a system with itself" in notes and "2 rows without a winner" in notes
 
 

@@ -152,7 +152,9 @@ def test_few_verified_answers_of_a_class_are_said_in_the_same_words_everywhere()
     gold[np.r_[np.flatnonzero(y == 1)[:3], np.flatnonzero(y == 0)[:37]]] = [1] * 3 + [0] * 37
     few, two = "only 3 of 40 gold answers are of class '1'", {"m": y_pred, "n": z[:, 1]}
     found = jt.evaluate(y_pred, labels, gold=gold)
-    assert f"hardly determined: sensitivity (TPR), Cohen's kappa ({few})" in " ".join(found.summary().split())
+    assert f"the data say little about sensitivity (TPR), Cohen's kappa ({few})" in " ".join(
+        found.summary().split()
+    )
     for answer in (
         found, jt.evaluate_labelers(labels, gold=gold), prevalence(labels, gold=gold),
         jt.compare_classifiers(two, labels, gold=gold, metric="recall"),
