@@ -17,7 +17,7 @@ from jtruth._validation.words import LOOK, Read, column_called, duplicates, numb
 from jtruth.cli.options import COMMANDS, as_typed, next_step
 from jtruth.io import FilePlan, Gold, apply, read_noise, read_predictions, read_scores
 from jtruth.io.apply import found_beside
-from jtruth.io.cells import typed_map, typed_names
+from jtruth.io.cells import says_nothing, typed_map, typed_names
 from jtruth.io.columns import role_of
 from jtruth.io.gold import INCLUSION, SIZE, STRATUM, read_gold_sample
 from jtruth.io.parsing import as_table
@@ -68,10 +68,25 @@ class Tables:
             plan, self.group_of = apply.by_group(self.opened.table, self.opened.plan, by)
             self.opened = self.opened._replace(plan=replace(plan, doubts=()))
         self.rows, args.how_read = self.opened.rows(), self.plan.sentence()
-        self.labels = labels_of_rows(self.rows, self.opened.plan)
+        self.labels = self._labels(column_of(gold))
         if judged:
             kept = [t for t, name in enumerate(self.labels.worker_names) if name not in judged]
             self.labels = self.labels.select_labelers(kept)
+
+    def _labels(self, gold: str | None) -> Labels:
+        """The labels; of judges who always say the same, the column of gold may name the classes."""
+        try:
+            return labels_of_rows(self.rows, self.plan)
+        except ValueError as why:
+            if gold is None or self.plan.classes is not None or "the only label" not in str(why):
+                raise
+            (true,) = self.opened.table.pick({"gold": gold})
+            classes = tuple(sorted({str(one) for one in true if not says_nothing(str(one), self.plan)}))
+            if len(classes) < 2:
+                raise
+            self.opened = self.opened._replace(plan=replace(self.plan, classes=classes))
+            self.rows = self.opened.rows()
+            return labels_of_rows(self.rows, self.plan)
 
     @property
     def plan(self) -> FilePlan:

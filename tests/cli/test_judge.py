@@ -116,6 +116,14 @@ def test_labelers_says_the_same_of_one_judge_and_has_a_row_for_each_of_several(r
         assert f"Of {(~truth).sum()} verified 'healthy', {wrong} are" in " ".join(out.split())
 
 
+def test_a_judge_who_always_says_the_same_has_the_classes_of_the_gold(run, tmp_path):
+    rows = [(i, "good", "good" if i % 3 else "bad") for i in range(60)]
+    write(tmp_path / "w.csv", ("id", "judge", "human"), rows)
+    for words in (("evaluate", "w.csv", "--rater", "judge"), ("labelers", "w.csv")):
+        code, out, err = run(*words, "--gold", "column:human", folder=tmp_path, full=False)
+        assert code == 0 and "Of 20 verified 'bad', 20 are called 'good'" in out, err
+
+
 @pytest.mark.parametrize(
     "names", [("fail", "pass"), ("hallucination_found", "no_hallucination_found")], ids="/".join
 )
