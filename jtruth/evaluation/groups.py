@@ -77,8 +77,8 @@ PAIRED = (
     "Groups with the same items are compared item by item, so differences are narrower than their shares."
 )
 SMOOTHED = (
-    "Groups that follow each other in time are smoothed (a random walk that may jump). To estimate each group "
-    "alone use smooth=False."
+    "Groups that follow each other in time are smoothed (a random walk that may jump). To estimate each "
+    "group alone use smooth=False."
 )
 LITTLE = "{} have fewer than {} {}: little is known of their shares"
 TOO_FINE = (
