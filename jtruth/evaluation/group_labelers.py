@@ -187,7 +187,7 @@ def _together(
     report, given = evaluate_labelers(labels, gold=gold, key=key, level=level, **options), as_key(key)
     (sample, labeler, label), readings = labels.entries(), {"vote": majority(labels.counts())}
     if data.num_gold:
-        readings = {"": labels_only_posterior(labels, stream(given, "labels only"))[0]}
+        readings = {"": labels_only_posterior(labels, stream(given, "labels only, of groups"))[0]}
     elif report.rows:
         readings["learned"] = report.posterior.class_posterior
     kind, laws, all_rows = check_kind(options.get("labelers_are")), {}, {name: [] for name in groups.names}

@@ -172,7 +172,7 @@ def _is_doccano(record: dict) -> bool:
 
 
 def _doccano(rows: LabelRows, records: list[dict]) -> Iterator[Found]:
-    """Documents with lists of labels, or texts; by user in old versions, or a file or row for each."""
+    """Documents with lists of labels, or texts of them; by user in old versions, or a file or row each."""
     if len({record[FILE] for record in records}) > 1:
         rows.of = "a file for each annotator"
         if not all("id" in record for record in records):

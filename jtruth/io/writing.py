@@ -40,7 +40,7 @@ _ANSWERS = (
 )  # no data of a task
 _INSIDE = re.compile(r"(?:fields\.|Input\.|INPUT:)(.+)")  # data in tables of Argilla, Mechanical Turk, Toloka
 _HIDDEN = ("gold", "derived", "used")  # roles of columns that annotators must not see
-# Of Label Studio: the choice (in Argilla the question), what is judged, the kind; and the entry shown.
+# Of Label Studio: the choice (in Argilla the question), what is judged, the kind; and what is shown.
 _Tags = tuple[str, str, str, str]
 _Known = dict[str, tuple[dict, dict]]  # by name of a task, its record in the tool's export, and its data
 

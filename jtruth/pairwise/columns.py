@@ -10,6 +10,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from jtruth._validation.ids import check_columns
+from jtruth._validation.text import TextTable
 from jtruth._validation.words import column_called, number_in, quoted
 from jtruth.io.columns import Columns, is_beside, is_rater, role_of, says_something
 from jtruth.io.label_rows import called_human
@@ -98,6 +99,22 @@ def _named(names: Sequence[str], words: Iterable[str]) -> str | None:
 def pair_of(columns: Columns) -> tuple[str, str] | None:
     """The two columns that name the systems, by their names or by their cells."""
     return _pair_by_names(columns) or _pair_by_cells(columns)
+
+
+def compares(table: TextTable) -> bool:
+    """Whether this is clearly a table of comparisons: two systems in each row, and which of them won."""
+    columns = Columns(table)
+    plain = {_plain(name) for name in columns.header}
+    export = {"task", "worker", "label"} <= plain and plain & {"pair", "against"}  # as they are read
+    if export or any(set(some) <= plain for some in _WON):
+        return True
+    pair = pair_of(columns)
+    if pair is None or any(columns.numbers(name) or _all_say(columns, name) for name in pair):
+        return False
+    differ = sum(x != y for x, y in zip(*(columns[name] for name in pair), strict=True))
+    won = [n for n in columns.free if n not in pair and _says_who(columns, n, pair)]
+    flags = [name for name in plain if name.startswith("winner")]
+    return differ >= _MOSTLY * columns.size and bool(won or len(flags) == 3)
 
 
 def _pair_by_names(columns: Columns) -> tuple[str, str] | None:

@@ -14,6 +14,9 @@ def test_the_first_screen_and_its_next_step(answer, tmp_path):
     better = rng.random(len(frame)) < np.where(frame.model_a < frame.model_b, 0.8, 0.3)
     frame["winner"] = np.where(better, "model_a", "model_b")
     frame.to_csv(tmp_path / "c.csv", index=False)
+    look, _ = answer("inspect", tmp_path / "c.csv")
+    assert "compares two systems" in look["sentence"] and look["next"].startswith("jtruth preferences ")
+    assert "--missing" not in look["next"]
     found, out = answer("preferences", tmp_path / "c.csv", full=False)
     assert found["target"] == "population" and len(found["strengths"]) == len(found["win_rates"]) == 3
     assert "a is preferred to all others with probability" in out and len(out.splitlines()) <= 20
