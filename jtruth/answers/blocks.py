@@ -29,6 +29,7 @@ class Column(NamedTuple):
     title: str = ""
     ends: tuple[Path, Path] | None = None
     form: str = ".3f"
+    step: bool = False  # says something of the row above: not where rows between are left out
 
     __repr__ = one_line
 

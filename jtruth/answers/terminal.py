@@ -70,8 +70,9 @@ def _body(
     for table in document.tables()[:1]:
         spare = sum(map(len, notes[:1])) if len(table.rows) > _BRIEF[0] else 0  # rows go before notes
         for most in range(_BRIEF[0], _BRIEF[1], -1):
-            lines = ["", *table_lines(table, width, (most, _BRIEF[1]), whole=False)]
             out = table.shown(most, full=False)[2] if table.sequence else 0
+            brief = table._replace(columns=tuple(c for c in table.columns if not (out and c.step)))
+            lines = ["", *table_lines(brief, width, (most, _BRIEF[1]), whole=False)]
             lines += [words(f"... {out} more: summary(full=True)")] if out else []
             if len(lines) + spare <= room:
                 break

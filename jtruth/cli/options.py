@@ -170,6 +170,7 @@ OUTPUT: dict[str, Option] = {  # how much is printed, and where the answer goes
     # Nobody needs it who has a cache folder of his own, so `--help` leaves it to docs/large_data.md.
     "cache": option("", kind=Path, name="--compilation-cache", hidden=True, callback=_cache),
 }
+SMOOTH = option("With --by: whether groups in time are smoothed.", kind=bool, name="--smooth/--no-smooth")
 TABLE, EVERY = DRAWS | LABELS | OUTPUT, DRAWS | LABELS | BESIDE | OUTPUT
 
 

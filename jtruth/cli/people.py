@@ -15,6 +15,7 @@ from jtruth.cli.options import (
     KNOWN_GOLD,
     LABELS,
     OUTPUT,
+    SMOOTH,
     TABLE,
     WRITTEN,
     argument,
@@ -200,6 +201,7 @@ def _drawn(args: Any) -> tuple[Any, list[str], Any]:
                 name="--fast/--no-fast"),
     update=written("State of a stream of labels (begun if there is none): add LABELS, as --fast."),
     model=option("An annotation model by NUTS, as in `jtruth models`."),
+    smooth=SMOOTH,
 )  # fmt: skip
 def labelers(args: Any) -> None:
     """Each labeler's accuracy and confusion matrix with intervals, worst first."""

@@ -77,8 +77,8 @@ PAIRED = (
     "Groups with the same items are compared item by item, so differences are narrower than their shares."
 )
 SMOOTHED = (
-    "Shares of groups that follow each other in time are smoothed (a random walk that may jump). To estimate "
-    "each group alone use smooth=False."
+    "Groups that follow each other in time are smoothed (a random walk that may jump). To estimate each "
+    "group alone use smooth=False."
 )
 LITTLE = "{} have fewer than {} {}: little is known of their shares"
 TOO_FINE = (
@@ -207,7 +207,7 @@ class Groups(NamedTuple):
             Column("best", "P(largest)", form=".2f"),
             Column("above_next", "P(above next)", form=".2f")
             if self.when is None
-            else Column("above_previous", "P(above previous)", form=".2f"),
+            else Column("above_previous", "P(above previous)", form=".2f", step=True),
             Column("label_share", "of the labels"),
         ]
         columns += [Column("num_gold", "gold")] if sum(self.num_gold) else []
@@ -217,7 +217,7 @@ class Groups(NamedTuple):
                        order=[self.names.index(name) for name in order] if self.when is not None else (),
                        sequence=self.when is not None)  # fmt: skip
         differences = []
-        for row in difference_rows(laws.differences, order, level):
+        for row in difference_rows(laws.differences, order if self.when is None else self.names[::-1], level):
             pair = row["first"], row["second"]
             differences.append(row | {
                 "first_larger": laws.p_better(*pair),

@@ -180,6 +180,9 @@ def test_days_borrow_from_their_neighbours(stream, how):
         assert len(kept) == 60 - out <= 8 and len(rows.shown(20, 5)[0]) == 60
         assert f"... {out} more: summary(full=True)" in found.summary(width=80)
         rise = groups.laws.p_better(*groups.names[1::-1])
+        gaps = next(one for one in document.blocks if getattr(one, "name", "") == "by.differences").rows
+        assert (gaps[0]["first"], gaps[0]["second"]) == groups.names[:-3:-1]
+        assert "above previous" not in found.summary(width=120)
         assert rows.rows[1]["above_previous"] == rise and rows.rows[0]["above_previous"] is None
         mean = np.array([row["mean"] for row in rows.rows])
         assert mean[40:].mean() - mean[:30].mean() == pytest.approx(
