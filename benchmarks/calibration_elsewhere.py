@@ -51,13 +51,15 @@ import sys
 from itertools import product
 
 import numpy as np
+from scipy.interpolate import RegularGridInterpolator, interp1d
+from scipy.stats import beta, binom, norm
 
 from jtruth.lam_stork import rogan_gladen
 from jtruth.stats import elsewhere
 from jtruth.tables.new_samples import class_shares
 
 LEVEL, RESAMPLES = 0.95, 400
-elsewhere._FIRST, elsewhere._NODES, elsewhere._DRAWS = 2000, 240_000, 1000  # a tenth of the work of an answer
+elsewhere._NODES, elsewhere._DRAWS = 240_000, 1000  # a tenth of the work of an answer
 elsewhere._RESAMPLED = 300
 
 
@@ -134,13 +136,80 @@ def told(name, result):
     print(name, " ".join(f"{who} {c:.3f}/{w:.3f}" for who, (c, w) in result.items()), flush=True)
 
 
-def one_judge(sets):
-    rates = ((0.9, 0.85), (0.6, 0.55), (0.52, 0.5))
-    cases = product(rates, (20, 50, 200), (0.02, 0.5, 0.9))
-    for seed, ((se, sp), items, share) in enumerate(cases):
-        right = np.array([[sp], [se]])
-        told(f"{se} {sp} n={items} share={share}:",
-             simulated(right, (1 - share, share), (0.5, 0.5), items, 1000, sets, seed))  # fmt: skip
+NEW, RATES = 1000, ((0.9, 0.85), (0.75, 0.7), (0.6, 0.55), (0.51, 0.51), (0.97, 0.5))
+SHARES, SPLITS = (
+    (0.02, 0.1, 0.3, 0.5, 0.9, 0.98),
+    ((10, 10), (25, 25), (100, 100), (14, 6), (35, 15), (140, 60)),
+)
+EDGES, NODES = np.linspace(0, np.pi / 2, 91), (np.arange(32) + 0.5) / 32
+SHARE, P = np.sin((EDGES[1:] + EDGES[:-1]) / 2) ** 2, (np.arange(1000) + 0.5) / 1000  # cells of equal prior
+
+
+def around(n, p, step=1):
+    """Counts of n within 4 standard deviations."""
+    reach = 4 * np.sqrt(n * p * (1 - p))
+    first, last = max(0, int(n * p - reach)), min(n, int(np.ceil(n * p + reach)))
+    return np.unique(np.append(np.arange(first, last, step), last))
+
+
+def ends(k1, n1, k0, n0, likelihood):
+    """Ends for each count of the table `likelihood`; k1 of n1 positives and k0 of n0 negatives are right."""
+    se, fp = beta.ppf(NODES, k1 + 0.5, n1 - k1 + 0.5), beta.ppf(NODES, n0 - k0 + 0.5, k0 + 0.5)
+    p = SHARE[:, None, None] * se[:, None] + (1 - SHARE[:, None, None]) * fp
+    each = likelihood[np.minimum((p * len(P)).astype(int), len(P) - 1).reshape(len(p), -1)]
+    mass = (each / each.sum(axis=0)).mean(axis=1)  # a posterior of the share for each pair of rates
+    below = np.vstack([np.zeros(mass.shape[1]), mass.cumsum(axis=0)])
+    tails = (1 - LEVEL) / 2, (1 + LEVEL) / 2
+    return [[np.sin(np.interp(q, c, EDGES)) ** 2 for c in below.T] for q in tails]
+
+
+def coverage(n1, n0, se, sp, share):
+    """Coverage and mean width of ours and of the plug-in, summed over all counts; no draws."""
+    called, step = share * se + (1 - share) * (1 - sp), 3 if n1 + n0 > 100 else 1
+    first, second, k = around(n1, se, step), around(n0, sp, step), around(NEW, called)
+    some = k[np.round(np.linspace(0, k.size - 1, 11)).astype(int)]
+    log_likelihood = binom.logpmf(some, NEW, P[:, None])
+    likelihood = np.exp(log_likelihood - log_likelihood.max(axis=0)) + 1e-300
+    found = np.array([[ends(a, n1, b, n0, likelihood) for b in second] for a in first])
+    k1, k0 = around(n1, se), around(n0, sp)
+    chance = np.outer(binom.pmf(k1, n1, se), binom.pmf(k0, n0, sp)).ravel()
+    every = np.stack(np.meshgrid(k1, k0, indexing="ij"), axis=-1).reshape(-1, 2)
+    between = interp1d(some, RegularGridInterpolator((first, second), found)(every))(k)
+    weight = np.outer(chance, binom.pmf(k, NEW, called))
+    for low, high in (between[:, 0], between[:, 1]), plug_in_ends(every, n1, n0, k):
+        inside = (low <= share) & (share <= high)
+        yield np.array([(weight * inside).sum(), (weight * (high - low)).sum()]) / weight.sum()
+
+
+def plug_in_ends(right, n1, n0, k):
+    """`plug_in` of all counts at once."""
+    z = -norm.ppf((1 - LEVEL) / 2)
+    (se, sp), p = (
+        ((right.T[:, :, None] + 1) / (np.array([n1, n0])[:, None, None] + 2)),
+        (k + z**2 / 2) / (NEW + z**2),
+    )
+    with np.errstate(all="ignore"):
+        centre, of_se, of_sp = (
+            (p + sp - 1) / (se + sp - 1),
+            se * (1 - se) / (n1 + 2),
+            sp * (1 - sp) / (n0 + 2),
+        )
+        error = np.sqrt(p * (1 - p) / (NEW + z**2) + centre**2 * of_se + (1 - centre) ** 2 * of_sp)
+        middle, reach = (
+            centre + 2 * z**2 * (centre * of_se - (1 - centre) * of_sp),
+            z * error / abs(se + sp - 1),
+        )
+        both = middle - reach, middle + reach
+    known = np.abs(se + sp - 1) > 1e-9
+    return [np.where(known, np.clip(x, 0, 1), y) for x, y in zip(both, (0.0, 1.0), strict=True)]
+
+
+def exact(some=0):
+    """Of the splits from `some` on."""
+    for (n1, n0), (se, sp) in product(SPLITS[some:], RATES):
+        found = [[*coverage(n1, n0, se, sp, share)] for share in SHARES]
+        for who, each in zip(("ours", "plug-in"), zip(*found, strict=True), strict=True):
+            print(n1, n0, se, sp, who, " ".join(f"{c:.3f}/{w:.3f}" for c, w in each), flush=True)
 
 
 def shift(sets):
@@ -186,5 +255,5 @@ def alike(sets):
 
 
 if __name__ == "__main__":
-    for part in sys.argv[2:] or ("one_judge", "shift", "several", "three_classes", "alike"):
+    for part in sys.argv[2:] or ("exact", "shift", "several", "three_classes", "alike"):
         globals()[part](int(sys.argv[1]) if len(sys.argv) > 1 else 400)

@@ -23,6 +23,12 @@ def is_concrete(x: object) -> bool:
     return not any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(x))
 
 
+def is_readable(x: object) -> bool:
+    """True when the host can look at all values: they are not traced, and not spread over devices."""
+    spread = (isinstance(a, jax.Array) and len(a.sharding.device_set) > 1 for a in jax.tree.leaves(x))
+    return is_concrete(x) and not any(spread)
+
+
 def as_array(x) -> jax.Array:
     """`x` as a JAX array of its own dtype, as far as x64 allows it.
 

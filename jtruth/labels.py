@@ -17,6 +17,7 @@ import numpy as np
 from jaxtyping import Bool, Int
 
 from jtruth import _validation as check
+from jtruth._arrays import is_concrete
 from jtruth._host import cross_table
 
 _PYTHON_ROWS = check.Source()  # rows of columns handed over in Python, counted from 0
@@ -143,6 +144,11 @@ class Labels:
             missing: what stands where there is no label; numpy.nan is possible.
         """
         check.class_names(classes, num_classes)
+        if hasattr(z, "dtype") and not is_concrete(z):
+            raise ValueError(
+                "z is traced (inside jit, vmap or grad), and Labels are made on the host: hand the array "
+                "itself to the noise model, model.log_likelihood(z) with -1 where there is no label"
+            )
         return cls(*check.matrix_entries(z, num_classes, classes, missing, scale))._checked(allow_unlabelled)
 
     @classmethod

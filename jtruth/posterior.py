@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from jtruth._arrays import AnyArray, as_array, is_concrete, safe_log
+from jtruth._arrays import AnyArray, as_array, is_concrete, is_readable, safe_log
 from jtruth._host import across
 from jtruth._validation import by_class, quoted, some
 from jtruth._validation.in_range import check_codes, check_rows
@@ -38,7 +38,8 @@ def class_posterior(log_likelihood: LogLikelihood, prior: Prior) -> Float[Array,
         (samples, classes) in the dtype of `log_likelihood`; rows sum to 1.
 
     Raises:
-        ValueError: bad prior, or (for concrete input) samples that are impossible under every class.
+        ValueError: bad prior, or (for concrete input on one device) samples that are impossible under every
+            class.
 
     Example:
         >>> rho = class_posterior(np.log([[.1, .9], [.5, .5]]), np.array([.7, .3]))
@@ -46,9 +47,14 @@ def class_posterior(log_likelihood: LogLikelihood, prior: Prior) -> Float[Array,
         [[0.206 0.794]
          [0.7   0.3  ]]
     """
+    if log_likelihood.ndim != 2:
+        raise ValueError(
+            f"log_likelihood has shape {log_likelihood.shape}; it must be (samples, classes). For many use "
+            "jax.vmap(class_posterior, (0, None))"
+        )
     if is_concrete(prior):
         prior = validate_prior(prior, log_likelihood.shape[1])
-        if is_concrete(log_likelihood):
+        if is_readable(log_likelihood):
             check_not_contradictory(log_likelihood, prior=prior)
     log_likelihood = as_array(log_likelihood)
     return _normalised(log_likelihood, jnp.asarray(prior, log_likelihood.dtype))

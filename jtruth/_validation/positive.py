@@ -15,7 +15,7 @@ from jtruth._validation.words import SIDE, number_of, plain, quoted
 
 # A family a line: words for the rest, and for what is meant beside one of them (a star: any other word).
 # The first one has all that reading takes for no and yes, fail and pass, in many languages, too.
-_MEANING = [tuple(set(side.split("/")) for side in line.split(": ")) for line in """
+_MEANING: list[tuple[set[str], ...]] = [tuple(set(w.split("/")) for w in line.split(": ")) for line in """
 0/never/fails/failing/failure/échoué/échec/suspenso/reprobado/reprovado/durchgefallen: \
 1/always/passes/passing/success/réussi/réussite/aprobado/aprovado/bestanden
 negative/neg/-/negativ/négatif/negativo/negatief: positive/pos/+/positiv/positif/positivo/positief
@@ -31,8 +31,9 @@ healthy/normal/benign/control/absent/none/nothing/ok/okay/fine/clean/ham/legit/l
 safe/harmless/correct/accurate/valid/faithful/factual/grounded/supported/consistent/other/others/rest/\
 background/neutral/gesund/gutartig/sain/bénin/sano/benigno/gezond/keine: *
 """.strip().split("\n")]  # fmt: skip
-for _word, _side in SIDE.items():
-    _MEANING[0][_side].add(_word)
+_MEANING[0] = tuple(
+    words | {word for word, at in SIDE.items() if at == k} for k, words in enumerate(_MEANING[0])
+)
 _WITHOUT = ("no ", "not ", "non ", "without ", "nicht ", "kein ", "keine ", "ohne ", "pas ", "sans ",
             "sin ", "não ", "sem ", "senza ", "niet ", "geen ", "ikke ", "inte ", "не ", "不", "非", "无",
             )  # fmt: skip

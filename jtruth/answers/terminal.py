@@ -20,7 +20,6 @@ from jtruth.answers.blocks import (
     Notes,
     Table,
     cell_text,
-    few,
     number,
     value_of,
 )
@@ -56,19 +55,25 @@ def terminal_text(
     else:
         notes = [_short(one, width, words) for one in _most_important(document) if one.text != read]
         room = max(_LINES, _LINES * 80 // width) - len(head) - len(tail)
-        body, shown = _body(document, width, room - len(say(_left(document, len(notes)))), notes)
+        room -= len(say(_left(document, len(notes))))
+        body, shown = _body(document, width, room, notes, words)
         lines = [*head, *say(_left(document, len(notes) - shown)), *body]
     return "\n".join(line.rstrip() for line in (*lines, *tail))
 
 
-def _body(document: Document, width: int, room: int, notes: list[list[str]]) -> tuple[list[str], int]:
+def _body(
+    document: Document, width: int, room: int, notes: list[list[str]], words: Words
+) -> tuple[list[str], int]:
     """The first table and whole notes in at most `room` lines, where that can be, and how many notes."""
     lines: list[str] = []
     notes = [note for note in notes if len(note) <= _NOTE]
     for table in document.tables()[:1]:
+        spare = sum(map(len, notes[:1])) if len(table.rows) > _BRIEF[0] else 0  # rows go before notes
         for most in range(_BRIEF[0], _BRIEF[1], -1):
             lines = ["", *table_lines(table, width, (most, _BRIEF[1]), whole=False)]
-            if len(lines) + sum(map(len, notes[:1])) <= room:
+            out = table.shown(most, full=False)[2] if table.sequence else 0
+            lines += [words(f"... {out} more: summary(full=True)")] if out else []
+            if len(lines) + spare <= room:
                 break
     shown = 0
     for note in notes:
@@ -137,7 +142,7 @@ def table_lines(table: Table, width: int, most: tuple[int, int] = _FULL, *, whol
 
     `most` rows, and how many of them are the last ones; `whole`: what finds no room stands in a second table.
     """
-    first, last, out = few(table.ordered(), *most)
+    first, last, out = table.shown(*most, full=whole)
     rows = (*first, *last)
     places = [*range(len(first)), *range(len(table.rows) - len(last), len(table.rows))]
     ranks = [f"{k + 1} " if table.queue else "" for k in places]
@@ -147,7 +152,7 @@ def table_lines(table: Table, width: int, most: tuple[int, int] = _FULL, *, whol
         for one in table.columns
     ]
     label = ["", *map(escaped, names)]
-    split = len(first) + 1 if out else None
+    split = len(first) + 1 if last else None
     return _laid_out(label, columns, width, (split, out), whole)
 
 
@@ -236,18 +241,21 @@ def off_diagonal(block: Matrix) -> list[tuple[int, int]]:
 
 
 def _series_lines(block: Curve, name: str, width: int) -> list[str]:
-    """Some points of a curve, evenly spread."""
+    """Some points of a curve, evenly spread; where they have names, these and more of them."""
     points = block.series[name]
     known = [k for k, value in enumerate(points["mean"]) if value is not None]
-    step = max((len(known) - 1) / (_POINTS - 1), 1)
-    chosen = sorted({known[round(j * step)] for j in range(min(_POINTS, len(known)))}) if known else []
+    most = _FULL[0] if block.named else _POINTS
+    step = max((len(known) - 1) / (most - 1), 1)
+    chosen = sorted({known[round(j * step)] for j in range(min(most, len(known)))}) if known else []
+    x, form = points["x"], ".0f" if all(float(points["x"][k]).is_integer() for k in known) else ".3f"
     ends = [points[end] for end in ("low", "high") if end in points]
     label = [plain(name) if name else "", *[""] * len(chosen)]
     columns = [
-        [plain(block.x), *(number(points["x"][k]) for k in chosen)],
+        [plain(block.x), *(plain(block.named.get(x[k], "")) or number(x[k], form) for k in chosen)],
         [plain(block.y), *(cell_text([points["mean"][k], *(end[k] for end in ends)]) for k in chosen)],
     ]
-    return _laid_out(label, columns, width, (None, 0)) if chosen else []
+    left = [f"... {len(known) - len(chosen)} more (in the JSON)"] * (len(known) > len(chosen))
+    return [*_laid_out(label, columns, width, (None, 0)), *left] if chosen else []
 
 
 def _next(step: str, width: int, words: Words, full: bool) -> list[str]:

@@ -4,8 +4,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from jtruth._files import write_table
 from jtruth.cli.options import (
     EVERY,
@@ -36,6 +34,8 @@ def ask(args: Any) -> None:
         raise ValueError(
             "which labels to ask for depends on the classifier: give --predictions, or say --truth"
         )
+    import numpy as np
+
     from jtruth.answers import Column, Document, Note, Notes, Queue, facts
     from jtruth.cli.reading import Tables
 
@@ -281,6 +281,8 @@ _SUGGESTED = ("suggested_label", "probability", "rank")
 
 def _write_cleaned(tables: Any, by_sample: bool, posterior: Any, order: Any) -> str:
     """Write the user's table, as it is, with what is suggested beside it; what is to be said of that."""
+    import numpy as np
+
     from jtruth.cleaning.request import suggestions
     from jtruth.io.apply import places_of
 

@@ -28,6 +28,7 @@ from jtruth.cli.options import (
 )
 from jtruth.cli.output import give, progress
 
+COMPARISONS = "Each row compares two systems: this is a file of preferences."
 QUICK_ABOVE = 2_000_000  # labels; sampling so many takes minutes
 QUICK = (
     "over {:,} labels, so labelers are learned by EM instead of sampling; --no-fast samples, and takes long"
@@ -40,18 +41,24 @@ QUICK = (
 )  # fmt: skip
 def inspect(args: Any) -> None:
     """Say how a label file is read, what can be estimated from it, and what is suspicious."""
+    from jtruth.answers import Document
     from jtruth.cli.reading import open_labels
     from jtruth.inspection import inspect_labels
     from jtruth.io import inspect_file
     from jtruth.io.apply import NotOneClass, found_beside
     from jtruth.io.plan import UNKNOWN
     from jtruth.io.reading import labels_of_rows
+    from jtruth.pairwise.columns import compares
 
     args.missing = args.missing or "drop"  # a first look takes missing labels as they are
     file = open_labels(args)  # once: a pipe cannot be read again, and a long file takes time
     if args.save_plan is not None:
         plan = replace(file.plan, missing=None) if file.plan.missing == "drop" else file.plan
         write_text(args.save_plan, json.dumps(plan.to_dict(), indent=1, ensure_ascii=False) + "\n")
+    if compares(file.table) and not any((args.task, args.worker, args.label, args.labelers)):
+        plain = SimpleNamespace(**vars(args) | {"missing": None, "save_plan": None})
+        step, args.how_read = next_step(plain, "", "which system is preferred", "preferences"), ""
+        return give(args, Document("How is this file read?", "", COMPARISONS, ()), step)
     if file.plan.doubts or file.plan.layout == UNKNOWN:
         return _give_look(args, inspect_file(file))
     rows = file.rows()

@@ -15,7 +15,7 @@ from jaxtyping import Array
 from jtruth._host import evenly
 from jtruth._random import stream
 from jtruth._validation import present
-from jtruth.evaluation import calibrated, inputs, methods
+from jtruth.evaluation import calibrated, inputs, methods, one_judge
 from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.assumptions.model_error import PredictiveTable, rests_on
 from jtruth.evaluation.assumptions.registry import INDEPENDENT, check_assume, entries, granted
@@ -226,11 +226,14 @@ def _by_calibration(data: Inputs, calibration: calibrated.Calibration) -> Evalua
     found = calibrated.by_calibration(data, calibration)
     p = found.class_posterior
     answer = methods.answer_of(found.counts, data, warnings=found.warnings)
-    laws = estimates(data.about(answer.table), *data.answered)
+    about, judge = data.about(answer.table), found.own and len(data.classes) == 2
+    laws = estimates(about, *data.answered, one_judge.MORE if judge else ())
     alone = [Assumption("calibration", found.assumed, laws, None, answer.table)]
     result = _answer(data, answer, Model(p, p.mean(axis=0)), (), what_if=alone, checks=found.checks)
-    apart = calibrated.APART in found.assumed  # else the vote is what is graded
-    return replace(result, basis=None, baselines=result.baselines if apart else {})
+    return replace(
+        result, basis=None, baselines={} if found.own else result.baselines, metrics=laws,
+        headline=one_judge.HEADLINE if judge else result.headline, num_calibration=calibration.truth.size,
+    )  # fmt: skip
 
 
 def _vouched(data: Inputs, model: Model) -> Evaluation:
@@ -290,7 +293,7 @@ def _by_gold(data: Inputs, model: Model, fit: JointPosterior | None) -> Evaluati
     laws = by_gold.laws_by_gold(
         without, by_gold.labeler_tables_by_gold(labels, posterior, data.known, data.key)
     )
-    asked = [data.positive] if "recall" in data.headline else range(len(data.classes))
+    asked = range(len(data.classes)) if data.graded or "recall" not in data.headline else [data.positive]
     few = by_gold.few_of_classes(data, asked, [data.y_pred])
     notes = (*by_gold.kind_warnings(data.labelers_are, without, laws), *by_gold.gold_warnings(data), *few)
     answer = methods.answer_of(drawn.counts, data, warnings=(*notes, *doubts))

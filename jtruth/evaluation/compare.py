@@ -246,7 +246,7 @@ def compare_groups(
         target: as for `compare_classifiers`; new samples are drawn for each group apart.
 
     Raises:
-        ValueError: what `evaluate` refuses, groups of other samples, fewer than 2 groups or above 50.
+        ValueError: what `evaluate` refuses, groups of other samples, fewer than 2 groups.
 
     >>> import jtruth as jt
     >>> y = np.arange(60) % 2
@@ -272,7 +272,8 @@ def compare_groups(
     asked = _Asked(table, what, data.key)
     laws = _group_laws(names, asked, measure, paired)
     return comparison_of(data, measure, laws, [(names, asked)], {"predictions": data.y_pred}, notes,
-                         target=target, sizes=tuple(groups.sizes.tolist()))  # fmt: skip
+                         target=target, sizes=tuple(groups.sizes.tolist()),
+                         axis=None if groups.when is None else groups.axis())  # fmt: skip
 
 
 def _group_laws(
@@ -284,7 +285,8 @@ def _group_laws(
         each = [of.value(metric, g, new) for g in range(len(names))]
         columns = of.columns(metric, new) if of.whole else grouped.apart(each, of.key)
         pairs, points = {pair: two[1 - number] for pair, two in paired.items()}, [law.mean for law in each]
-        laws = grouped.laws_of(names, columns, pairs, _sign(metric), points)
+        compared = grouped.compared_pairs(np.array(points), _sign(metric), ordered=True)
+        laws = grouped.laws_of(names, columns, pairs, _sign(metric), points, compared)
         found.append(replace(laws, values=dict(zip(names, each, strict=True))))
     return found[0], found[1]
 

@@ -15,7 +15,9 @@ answers them gets what is asked for:
     to_dict, from_dict  JSON (`jtruth evaluate --noise`); nothing to write
 
 Build `log_likelihood` from `safe_log` and `sum_over_labels`, so that impossible labels give -inf (never NaN)
-and gradients stay finite. Parameters are checked in `__init__`, which JAX does not call when it rebuilds an
+and gradients stay finite. Labels come as `Labels` or as an array of codes, -1 where there is none, and
+`as_entries` makes one thing of both: with arrays a model is a pure function under jit, vmap and grad
+(docs/jax.md). Parameters are checked in `__init__`, which JAX does not call when it rebuilds an
 `equinox.Module`, and kept as float64 NumPy: results are float64 under `jax.enable_x64(True)`, else float32.
 
 A sample whose correct class is known has a row of the log-likelihood that is 0 at the class and -inf
@@ -35,7 +37,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, PRNGKeyArray
 
-from jtruth._arrays import AnyArray, as_array, is_concrete, safe_log
+from jtruth._arrays import AnyArray, as_array, is_concrete, is_readable, safe_log
 from jtruth._one_line import one_line
 from jtruth._random import Key, as_key
 from jtruth._validation import by_class, quoted, some
@@ -46,6 +48,7 @@ _UNROLLED = 16  # classes of a row that are added up without a loop
 Truth = Int[AnyArray, " samples"]  # the class of each sample
 Mask = Bool[AnyArray, "samples labelers"]  # who gives a label
 DrawnLabels = Int[Array, "samples labelers"]  # labels; -1: none
+Given = Labels | Int[AnyArray, "samples labelers"]  # or codes of symbols, traced or not; -1: none
 
 
 class Strata(NamedTuple):
@@ -79,9 +82,10 @@ class NoiseModel(eqx.Module):
     """Law of the noisy labels of a sample given its class. Samples are independent."""
 
     num_classes: eqx.AbstractVar[int]
+    __hash__ = object.__hash__  # `jax.jit(model.log_likelihood)` asks for it
 
     @abc.abstractmethod
-    def log_likelihood(self, labels: Labels) -> Float[Array, "samples classes"]:
+    def log_likelihood(self, labels: Given) -> Float[Array, "samples classes"]:
         """log p(z_i | y_i = c; psi_i) for every sample i and class c; 0 where a sample has no label."""
 
     @abc.abstractmethod
@@ -155,18 +159,20 @@ class IndependentLabelers(NoiseModel):
     def rows(self) -> Float[Array, "labelers classes symbols"]:
         """p(label | class) of each labeler, in JAX's current dtype (`current`)."""
 
-    def log_likelihood(self, labels: Labels) -> Float[Array, "samples classes"]:
-        """Su (58). ValueError if `labels` has other numbers of symbols or labelers."""
+    def log_likelihood(self, labels: Given) -> Float[Array, "samples classes"]:
+        """Su (58). ValueError if `labels` has other numbers of symbols or labelers, or wrong codes."""
         rows = self.rows()
+        labels = as_entries(labels, rows.shape[2])
         check_sizes("classes", labels.num_classes, rows.shape[2], "the model")
         check_sizes("labelers", labels.num_labelers, rows.shape[0], "the model")
         return rows_log_likelihood(rows, labels)
 
     def sample(self, key: Key, y: Truth, mask: Mask) -> DrawnLabels:
         """Draw labels for samples of class `y`; -1 where `mask` is False."""
-        rows, mask = self.rows(), jnp.asarray(mask)
+        rows = self.rows()
+        y, mask = as_asked(y, mask, rows.shape[1])
         check_sizes("labelers", mask.shape[1], rows.shape[0], "the model")
-        return drawn_labels(as_key(key), rows, jnp.asarray(y, jnp.int32), mask)
+        return drawn_labels(as_key(key), rows, y, mask)
 
     def strata(self, num_labelers: int | None) -> Strata:
         """Independent labelers."""
@@ -197,10 +203,46 @@ def _models(model: type[NoiseModel]) -> Iterator[type[NoiseModel]]:
         yield from _models(derived)
 
 
-def sum_over_labels(log_p: Float[Array, "labels classes"], labels: Labels) -> Float[Array, "samples classes"]:
+def as_entries(labels: Given, num_symbols: int) -> Labels:
+    """Labels as they are; an array (samples, labelers) as labels whose three codes broadcast to its shape.
+
+    ValueError for what is no matrix of whole numbers, and, where the host can look, for wrong codes.
+    """
+    if isinstance(labels, Labels):
+        return labels
+    z = labels if isinstance(labels, jax.Array) else np.asarray(labels)
+    if z.ndim != 2 or z.dtype.kind not in "iub":
+        raise ValueError(
+            f"labels are an array of shape {z.shape} and dtype {z.dtype}; give jt.Labels, or whole numbers "
+            "of shape (samples, labelers) with -1 where there is no label (many such arrays: jax.vmap)"
+        )
+    check_codes(z, num_symbols, "labels", size=z.shape, missing=True)
+    samples, labelers = z.shape
+    sample, labeler = (jnp.arange(size, dtype=jnp.int32) for size in (samples, labelers))
+    codes = jnp.asarray(z, jnp.int32)
+    return Labels(sample[:, None], labeler[None, :], codes, samples, labelers, num_symbols)
+
+
+def as_asked(y: Truth, mask: Mask, num_classes: int) -> tuple[Int[Array, " samples"], Bool[Array, "..."]]:
+    """What `sample` is asked for as JAX arrays; ValueError for other shapes, dtypes or wrong classes."""
+    mask = mask if isinstance(mask, jax.Array) else np.asarray(mask)
+    if mask.ndim != 2 or mask.dtype.kind != "b":
+        raise ValueError(
+            f"mask is an array of shape {mask.shape} and dtype {mask.dtype}; it must be True or False for "
+            "each of (samples, labelers)"
+        )
+    check_codes(y, num_classes, "y", size=mask.shape[0])
+    return jnp.asarray(y, jnp.int32), jnp.asarray(mask)
+
+
+def sum_over_labels(
+    log_p: Float[Array, "*labels classes"], labels: Labels
+) -> Float[Array, "samples classes"]:
     """Su (58): the sum over the labels of each sample; a missing label (-1) adds 0."""
     present = jnp.asarray(labels.label) >= 0
-    log_p = jnp.where(present[:, None], log_p, 0.0)
+    log_p = jnp.where(present[..., None], log_p, 0.0)
+    if log_p.ndim == 3:  # of an array: (samples, labelers, classes)
+        return log_p.sum(axis=1)
     return jax.ops.segment_sum(log_p, jnp.asarray(labels.sample), num_segments=labels.num_samples)
 
 
@@ -296,10 +338,8 @@ Parameter = AnyArray
 
 def as_parameter(x, name: str) -> Parameter:
     """A float64 NumPy array if `x` is concrete; `x` as a JAX array if it is traced or spread over devices."""
-    if not is_concrete(x):
-        return jnp.asarray(x)
-    if isinstance(x, jax.Array) and len(x.sharding.device_set) > 1:
-        return x  # gathering a sharded array on the host would defeat its purpose
+    if not is_readable(x):
+        return jnp.asarray(x)  # gathering a sharded array on the host would defeat its purpose
     x = by_class(x, range(len(x)), name) if hasattr(x, "keys") else x  # a dict, Series or frame by names
     try:
         return np.asarray(x, dtype=np.float64)

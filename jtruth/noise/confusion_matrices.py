@@ -117,7 +117,7 @@ class DrawnMatrices(base.IndependentLabelers):
     def __init__(self, matrices, prior):
         if hasattr(prior, "columns"):
             raise ValueError("prior is a frame: give .to_numpy() with columns in the order of the classes")
-        rows, shares = np.asarray(matrices, np.float64), np.asarray(prior, np.float64)
+        rows, shares = base.as_parameter(matrices, "matrices"), base.as_parameter(prior, "prior")
         if rows.ndim != 4 or rows.shape[2] != rows.shape[3] or shares.shape != (len(rows), rows.shape[-1]):
             raise ValueError(
                 "matrices must be (draws, labelers, classes, classes) and prior (draws, classes); got "
@@ -217,15 +217,16 @@ class SharedErrors(base.NoiseModel):
         matrices, copying, shared = parameters
         return base.Strata(_rows_given_shared(matrices, copying), shared.T.copy())
 
-    def log_likelihood(self, labels: Labels) -> Float[Array, "samples classes"]:
-        """The sum over the shared draw above. ValueError if `labels` has other sizes."""
+    def log_likelihood(self, labels: base.Given) -> Float[Array, "samples classes"]:
+        """The sum over the shared draw above. ValueError if `labels` has other sizes or wrong codes."""
+        labels = base.as_entries(labels, self.num_classes)
         base.check_sizes("classes", labels.num_classes, self.num_classes, "matrices")
         base.check_sizes("labelers", labels.num_labelers, len(self.matrices), "matrices")
         return _log_likelihood(base.as_current(self), labels)
 
     def sample(self, key: Key, y: base.Truth, mask: base.Mask) -> base.DrawnLabels:
         """Draw labels for samples of class `y`; -1 where `mask` is False."""
-        y, mask = jnp.asarray(y, jnp.int32), jnp.asarray(mask)
+        y, mask = base.as_asked(y, mask, self.num_classes)
         base.check_sizes("labelers", mask.shape[1], len(self.matrices), "matrices")
         return _sample(base.as_current(self), as_key(key), y, mask)
 

@@ -51,15 +51,16 @@ class EvenErrors(base.NoiseModel):
             if (parameter := getattr(self, name)).ndim == 1:
                 base.check_sizes(what, size[what], parameter.shape[0], name)
 
-    def log_likelihood(self, labels: Labels) -> Float[Array, "samples classes"]:
-        """Su (58)-(59). ValueError if `labels` has other numbers of samples, labelers or classes."""
+    def log_likelihood(self, labels: base.Given) -> Float[Array, "samples classes"]:
+        """Su (58)-(59). ValueError if `labels` has other sizes than the model, or wrong codes."""
+        labels = base.as_entries(labels, self.num_classes)
         base.check_sizes("classes", labels.num_classes, self.num_classes, "num_classes")
         self.check_fits(labels.num_samples, labels.num_labelers)
         return _log_likelihood(base.as_current(self), labels)
 
     def sample(self, key: Key, y: base.Truth, mask: base.Mask) -> base.DrawnLabels:
         """Draw labels for samples of class `y`; -1 where `mask` is False."""
-        y, mask = jnp.asarray(y, jnp.int32), jnp.asarray(mask)
+        y, mask = base.as_asked(y, mask, self.num_classes)
         self.check_fits(*mask.shape)
         return _sample(base.as_current(self), as_key(key), y, mask)
 
@@ -71,8 +72,9 @@ def _log_likelihood(model: EvenErrors, labels: Labels) -> Float[Array, "samples 
     error = jnp.broadcast_to(model.at(sample, labeler), label.shape)
     log_right = safe_log1m(error)
     log_wrong = safe_log(error) - math.log(model.num_classes - 1)
-    right = label[:, None] == jnp.arange(model.num_classes, dtype=label.dtype)[None, :]
-    return base.sum_over_labels(jnp.where(right, log_right[:, None], log_wrong[:, None]), labels)
+    every = jnp.arange(model.num_classes, dtype=label.dtype)
+    right = label[..., None] == every.reshape(*[1] * label.ndim, -1)
+    return base.sum_over_labels(jnp.where(right, log_right[..., None], log_wrong[..., None]), labels)
 
 
 @jax.jit

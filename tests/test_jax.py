@@ -1,0 +1,109 @@
+"""What a JAX user composes (docs/jax.md): under jit, vmap and grad, float32 and float64, on eight devices."""
+
+import itertools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import jtruth as jt
+from tests.noise.test_noise_models import MODELS, NUM_CLASSES, NUM_LABELERS, some_labels
+
+every_model = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS.keys())
+PRIOR = np.array([0.5, 0.3, 0.2])
+
+
+def central(f, x, step=1e-6):
+    """Difference quotients of `f` at every entry of the parameters `x` (a pytree)."""
+    flat, back = jax.flatten_util.ravel_pytree(jax.tree.map(jnp.asarray, x))
+    ways = step * jnp.eye(flat.size)
+    return jax.vmap(lambda way: (f(back(flat + way)) - f(back(flat - way))) / (2 * step))(ways)
+
+
+@every_model
+def test_noise_models_are_pure_functions_of_arrays(model):
+    """Thousands of label matrices, parameters, priors: what `Labels` give one at a time; both precisions."""
+    z = np.stack([some_labels(6, seed) for seed in range(8)])
+    labels = [jt.Labels.from_matrix(one, NUM_CLASSES) for one in z]
+    expected = np.stack([np.asarray(model.log_likelihood(one)) for one in labels])
+    compare = {"rtol": 1e-12, "atol": 1e-14}
+    np.testing.assert_allclose(model.log_likelihood(z[0]), expected[0], **compare)
+    many = jnp.asarray(np.tile(z, (250, 1, 1)))
+    of_z = jax.jit(jax.vmap(model.log_likelihood))(many)
+    np.testing.assert_allclose(of_z, np.tile(expected, (250, 1, 1)), **compare)
+    models = jax.tree.map(lambda leaf: np.stack([leaf, leaf]), model)
+    of_models = jax.jit(jax.vmap(lambda m, z: m.log_likelihood(z)))(models, z[:2])
+    np.testing.assert_allclose(of_models, expected[:2], **compare)
+    short = jax.tree.map(lambda leaf: jnp.asarray(leaf, jnp.float32), model).log_likelihood(z[0])
+    assert short.dtype == jnp.float32 and of_z.dtype == jnp.float64
+    np.testing.assert_allclose(short, expected[0], rtol=3e-6)
+    priors = jnp.asarray([PRIOR, PRIOR[::-1]])
+    possible = jnp.where(jnp.isfinite(of_z).any(2, keepdims=True), of_z, 0.0)
+    rho = jax.jit(jax.vmap(jax.vmap(jt.class_posterior, (0, None)), (None, 0)))(possible[:4], priors)
+    for row, prior in zip(rho, priors, strict=True):
+        joint = np.exp(possible[:4]) * np.asarray(prior)
+        np.testing.assert_allclose(row, joint / joint.sum(2, keepdims=True), rtol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["confusion matrices", "drawn matrices", "difficulty", "shared"])
+def test_gradients_in_the_parameters_and_the_prior(kind):
+    z, shift = some_labels(), 1e-3 if kind == "difficulty" else 0.0
+    away = jax.tree.map(lambda leaf: jnp.asarray(leaf) + shift, MODELS[kind])  # from 0, where errors end
+
+    @jax.jit
+    def surprise(parameters):
+        model, prior = parameters
+        rho = jt.class_posterior(model.log_likelihood(z), prior)
+        return (rho[:, 0] ** 2).sum() + jnp.log(rho[:, 1]).sum()
+
+    at = away, jnp.asarray(PRIOR)
+    slopes = jax.flatten_util.ravel_pytree(jax.grad(surprise)(at))[0]
+    np.testing.assert_allclose(slopes, central(surprise, at), rtol=1e-6, atol=1e-6)
+    of_error = jax.grad(lambda e: jt.noise.Symmetric(e, 3).log_likelihood(np.array([[0, 1]]))[0].sum())(0.2)
+    assert of_error == pytest.approx(4 / 0.2 - 2 / 0.8)  # by hand: 4 wrong and 2 right labels
+
+
+@every_model
+def test_draws_of_arrays(model):
+    y, mask = np.arange(12) % NUM_CLASSES, np.arange(36).reshape(12, NUM_LABELERS) % 5 > 0
+    keys = jax.random.split(jax.random.key(1), 50)
+    models = jax.tree.map(lambda leaf: jnp.stack([jnp.asarray(leaf)] * 50), model)
+    drawn = jax.jit(jax.vmap(lambda m, key: m.sample(key, y, mask)))(models, keys)
+    raw = jax.vmap(lambda key: model.sample(key, y, mask))(jax.random.key_data(keys[:2]))
+    np.testing.assert_array_equal(drawn[:2], raw)
+    np.testing.assert_array_equal(drawn[7], model.sample(keys[7], y, mask))
+    assert ((np.asarray(drawn) >= 0) == mask).all()
+
+
+@pytest.mark.usefixtures("as_installed")
+def test_wrong_codes_are_refused_where_there_are_values():
+    model, key = MODELS["confusion matrices"], jax.random.key(0)
+    good, mask = np.zeros((2, 3), int), np.ones((2, 3), bool)
+    for kind, (z, words) in itertools.product(
+        ["confusion matrices", "difficulty", "shared", "drawn matrices"],
+        [
+            (np.array([[0, 1, 2], [0, 3, -1]]), r"labels\[1, 1\] is 3 .*class codes 0 to 2"),
+            (jnp.array([[0, 1, 2], [0, 1, -2]]), r"labels\[1, 2\] is -2 "),
+            (good * 1.0, r"shape \(2, 3\) and dtype float64; give jt.Labels, or whole numbers"),
+            (good[None], r"shape \(1, 2, 3\).*jax.vmap"),
+            (good[:, :2], "have 2 labelers but .* 3"),
+        ],
+    ):
+        with pytest.raises(ValueError, match=words):
+            MODELS[kind].log_likelihood(z)
+    for y, given, words in (
+        ([0, 3], mask, r"y\[1\] is 3"),
+        ([0], mask, r"y must have shape \(2,\)"),
+        ([0, 1], good, r"mask is an array of shape \(2, 3\) and dtype int64"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            model.sample(key, np.array(y), given)
+    traced = jax.jit(model.log_likelihood)
+    assert traced(np.full((2, 3), 7)).shape == (2, 3)  # nobody looks
+    with pytest.raises(ValueError, match=r"dtype float64; give jt.Labels"):
+        traced(good * 1.0)
+    with pytest.raises(ValueError, match=r"z is traced .*model.log_likelihood\(z\)"):
+        jax.jit(lambda z: jt.Labels.from_matrix(z, 3).label)(good)
+    with pytest.raises(ValueError, match=r"log_likelihood has shape \(1, 2, 3\).*jax.vmap"):
+        jt.class_posterior(np.zeros((1, 2, 3)), PRIOR)
