@@ -93,7 +93,8 @@ def _truths(args: Any, tables: Any, y_pred: Any) -> tuple[str, list, list, Any]:
     if args.out is not None:
         write_table(args.out, header, rows)
     head = (
-        f"Verify these {args.num}, a random sample in strata of prediction and vote, in this order. Fill in "
+        f"Verify these {args.num}, in this order: a random sample in strata of prediction and vote, chosen "
+        "for intervals of these samples. Fill in "
         f"column {header[1]} of the table that --out writes: it is the next --gold, of every command."
     )
     shown = [[row[0], *row[2:]] for row in rows[: args.num]]

@@ -200,8 +200,8 @@ def _number(value: str, at: float, source: Source, values: Sequence[str]) -> flo
         sides = [SIDE.get(one.casefold(), 0 if one == words[0] else 1) for one in words]
         meant = ",".join(f"{one}={(FAIL, PASS)[side]}" for one, side in zip(words, sides, strict=True))
         raise ValueError(
-            f"{where} not a number, so it cannot be cut at {at:g}. Say which words are {PASS}, such as by "
-            f"--map {shlex.quote(meant)} (in Python map=...)"
+            f"{where} not a number, so it cannot be cut at {at:g}. Say what the words mean, such as map=... "
+            f"(at the command line --map {shlex.quote(meant)})"
         )
     return number
 
