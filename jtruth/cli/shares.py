@@ -159,8 +159,7 @@ _READ = ("task", "worker", "label", "labelers", "sep", "classes", "repeats", "ma
 )  # fmt: skip
 def preferences(args: Any) -> None:
     """Say which system is preferred: win rates, position bias, strengths, ranks."""
-    import numpy as np
-
+    from jtruth._random import host_rng
     from jtruth.cli.reading import new_file
     from jtruth.io.cells import typed_map, typed_names
     from jtruth.io.plan import FilePlan
@@ -182,7 +181,8 @@ def preferences(args: Any) -> None:
     )  # fmt: skip
     found = answer.comparisons
     if args.ask_out is not None:
-        write_table(args.ask_out, VERIFIED, to_verify(found, args.ask, np.random.default_rng(args.seed)))
+        chance = host_rng(args.seed, "comparisons to verify")
+        write_table(args.ask_out, VERIFIED, to_verify(found, args.ask, chance))
     path = new_file("to_verify.csv")
     step = next_step(args, f"--ask-out {path}", f"fill in the winners, then add --gold {path}")
     if found.people:
