@@ -63,7 +63,11 @@ ALL_PAIRS, FEW, ENOUGH, _DAY = 50, 5, 20, 86_400.0
 _JEFFREYS = 0.5  # samples of each class and group that the prior is worth
 _RAKED = 30  # rounds of raking
 _DRAWS = 4000  # of a group, to compare groups
-_MONTH, _QUARTER, _MIDNIGHT = re.compile(r"\d{4}-\d\d"), re.compile(r"(\d{4})-Q([1-4])"), " 00:00:00"
+_MONTH, _QUARTER, _MIDNIGHT = (
+    re.compile(r"\d{4}-\d\d"),
+    re.compile(r"(\d{4})-Q([1-4])"),
+    re.compile(r"[ T]00:00:00(\.0+)?$"),
+)
 SAME_ERRORS = (
     "Labelers are assumed to err alike in all groups. If a judge favors one group, as LLM judges may favor "
     "their own answers, that group's share is off, and only verified labels in each group can show it."
@@ -309,8 +313,8 @@ def in_order(
     """
     when, dated, notes = np.array([number_in(name) for name in names]), False, []
     if not np.isfinite(when).all():
-        if all(name.endswith(_MIDNIGHT) for name in names):  # dates of pandas
-            names = tuple(name.removesuffix(_MIDNIGHT) for name in names)
+        if all(_MIDNIGHT.search(name) for name in names):  # dates of NumPy and pandas
+            names = tuple(_MIDNIGHT.sub("", name) for name in names)
         months = [_QUARTER.sub(lambda q: f"{q[1]}-{3 * int(q[2]) - 2:02}", name) for name in names]
         days = [f"{name}-01" if _MONTH.fullmatch(name) else name for name in months]
         try:

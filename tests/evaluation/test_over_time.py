@@ -231,7 +231,7 @@ def test_the_order_of_groups():
     assert kept[0] == "01/02/2026" and when is None and "2026-02-01 or 2026-01-02" in notes[0]
     assert in_order(("13/02/2026", "05/01/2026"), np.arange(2))[0][0] == "05/01/2026"
     assert in_order(("2026-Q1", "2025-Q4"), np.arange(2))[0] == ("2025-Q4", "2026-Q1")
-    assert in_order(("2026-01-06 00:00:00", "2026-01-05 00:00:00"), np.arange(2))[0][0] == "2026-01-05"
+    assert in_order(("2026-01-06 00:00:00", "2026-01-05T00:00:00.000"), np.arange(2))[0][0] == "2026-01-05"
 
 
 @pytest.mark.usefixtures("few_lineages")
