@@ -349,6 +349,11 @@ def _wide(columns: Columns, plan: FilePlan, names: list[str]) -> FilePlan:
         task = (named,) if named else tuple(columns.ids(rest)[:1])
     names = _without(names, *task)
     roles = {name: role_of(name) or "ignored" for name in _without(rest, *task)}
+    for name in [name for name, role in roles.items() if role == "prediction" and names and plan.unsaid]:
+        if columns.numbers(name) is None and not columns.words(name) & set().union(
+            *map(columns.words, names)
+        ):
+            roles[name] = "ignored"  # names of models, which are no classes
     if plan.labelers is None:
         counts = [
             n for n in rest if n.casefold() in COUNT_WORDS and not re.search("vote|label", n.casefold())

@@ -199,6 +199,7 @@ def test_files_and_the_command(layout, answer, tmp_path):
                 for i in range(300) for t in (0, 1, 2)]  # fmt: skip
         write(file, ("task", "worker", "label", "truth", "answer", "model", "place"), rows)
     data = jt.read(file)
+    assert data.plan.roles.get("model") in (None, "ignored")  # names of models are no predictions
     assert list(data.columns) == ["answer", "model", *(["place"] if layout == "long" else [])]
     assert layout == "wide" or data.columns["place"].shape == (300, 3)
     direct = errs_on(data.labels, data.gold, data.columns)
