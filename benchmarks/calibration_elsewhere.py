@@ -3,8 +3,8 @@
 Two shared CPU cores, Python 3.11, NumPy 2, SciPy 1; `python benchmarks/calibration_elsewhere.py 200 PART`.
 Nominal 95 % intervals: coverage of the share of the last class / mean width.
 
-One judge, two classes, 1000 new items, by quadrature and summed over all counts: no Monte Carlo error, but one
-of nodes. Of 200 items ends are between every third count: six cells done again with every second count moved
+One judge, two classes, 1000 new items, by quadrature and summed over all counts: no Monte Carlo error, but
+one of nodes. Of 200 items ends are between every third count: six cells done again with every second count moved
 by 0 to .012, but for .024 in 100 100 (.97, .5) at .98 and more where said below. The rule was chosen on this
 grid with coarser nodes (of 200 items they made every rule look worse where judges are worth little): error
 rates by the calibration alone (Jeffreys' prior), against weights by |det M| to the powers 0, 1/2 and 1,
