@@ -56,11 +56,14 @@ def inspect(args: Any) -> None:
     if args.save_plan is not None:
         plan = replace(file.plan, missing=None) if file.plan.missing == "drop" else file.plan
         write_text(args.save_plan, json.dumps(plan.to_dict(), indent=1, ensure_ascii=False) + "\n")
-    if compares(file.table) and not any((args.task, args.worker, args.label, args.labelers)):
-        plain = SimpleNamespace(**vars(args) | {"missing": None, "save_plan": None})
-        step, args.how_read = next_step(plain, "", "which system is preferred", "preferences"), ""
+    open_ = file.plan.doubts or file.plan.layout == UNKNOWN
+    compared = compares(file.table) and not any((args.task, args.worker, args.label, args.labelers))
+    plain = SimpleNamespace(**vars(args) | {"missing": None, "save_plan": None})
+    step = next_step(plain, "", "which system is preferred", "preferences") if compared else ""
+    if compared and open_:
+        args.how_read = ""
         return give(args, Document("How is this file read?", "", COMPARISONS, ()), step)
-    if file.plan.doubts or file.plan.layout == UNKNOWN:
+    if open_:
         return _give_look(args, inspect_file(file))
     rows = file.rows()
     try:
@@ -68,7 +71,11 @@ def inspect(args: Any) -> None:
     except NotOneClass as why:
         return _give_look(args, inspect_file(file), f"{why}.")
     beside = found_beside(rows, file.plan)
-    give(args, inspect_labels(labels, file=str(args.file), options=_needed(args, labels), beside=beside))
+    found = inspect_labels(labels, file=str(args.file), options=_needed(args, labels), beside=beside)
+    if not compared:
+        return give(args, found)
+    document = found.blocks()
+    give(args, document._replace(lines=(COMPARISONS, *document.lines)), step)
 
 
 def _needed(args: Any, labels: Any) -> str:
