@@ -146,8 +146,8 @@ class Labels:
         check.class_names(classes, num_classes)
         if hasattr(z, "dtype") and not is_concrete(z):
             raise ValueError(
-                "z is traced (inside jit, vmap or grad), and Labels are made on the host: hand the array itself "
-                "to the noise model, model.log_likelihood(z) with -1 where there is no label"
+                "z is traced (inside jit, vmap or grad), and Labels are made on the host: hand the array "
+                "itself to the noise model, model.log_likelihood(z) with -1 where there is no label"
             )
         return cls(*check.matrix_entries(z, num_classes, classes, missing, scale))._checked(allow_unlabelled)
 

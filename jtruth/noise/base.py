@@ -213,8 +213,8 @@ def as_entries(labels: Given, num_symbols: int) -> Labels:
     z = labels if isinstance(labels, jax.Array) else np.asarray(labels)
     if z.ndim != 2 or z.dtype.kind not in "iub":
         raise ValueError(
-            f"labels are an array of shape {z.shape} and dtype {z.dtype}; give jt.Labels, or whole numbers of "
-            "shape (samples, labelers) with -1 where there is no label (many such arrays: jax.vmap)"
+            f"labels are an array of shape {z.shape} and dtype {z.dtype}; give jt.Labels, or whole numbers "
+            "of shape (samples, labelers) with -1 where there is no label (many such arrays: jax.vmap)"
         )
     check_codes(z, num_symbols, "labels", size=z.shape, missing=True)
     sample, labeler = (jnp.arange(size, dtype=jnp.int32) for size in z.shape)
