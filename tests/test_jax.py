@@ -1,6 +1,9 @@
 """What a JAX user composes (docs/jax.md): under jit, vmap and grad, float32 and float64, on eight devices."""
 
 import itertools
+import os
+import subprocess
+import sys
 from typing import Any
 
 import jax
@@ -150,3 +153,36 @@ def test_answers_under_jit_vmap_and_grad(answer):
     np.testing.assert_allclose(many[1], run(at, z[1], y_pred[1]), rtol=1e-9)
     slopes = jax.jit(jax.jacrev(of_parameters))(at, z[0], y_pred[0])
     np.testing.assert_allclose(slopes.T, central(lambda p: run(p, z[0], y_pred[0]), at), rtol=2e-6, atol=1e-7)
+
+
+DEVICES = """
+import jax, jax.numpy as jnp, numpy as np
+import jtruth as jt
+from jax.sharding import AxisType, NamedSharding, PartitionSpec
+from jtruth.testing import steps
+mesh = jax.make_mesh((8,), ("sets",), axis_types=(AxisType.Auto,))
+z = np.random.default_rng(0).integers(-1, 3, (16, 30, 4))
+spread = jax.device_put(z, NamedSharding(mesh, PartitionSpec("sets")))
+noise = jt.noise.ConfusionMatrices(np.random.default_rng(1).dirichlet([8, 1, 1], (4, 3)))
+
+def answer(z):
+    rho = jt.class_posterior(noise.log_likelihood(z), jnp.array([.5, .3, .2]))
+    step = steps.exact_step(jnp.log(rho), jnp.arange(30) % 3)
+    return steps.iterate(step, dtype=rho.dtype, start=steps.uniform_rows(3)).value
+
+run = jax.jit(jax.vmap(answer))
+one, eight = run(z), run(spread)
+assert jax.device_count() == 8 and len(eight.sharding.device_set) == 8
+rows = jax.device_put(z[0, :24], NamedSharding(mesh, PartitionSpec("sets")))
+np.testing.assert_allclose(noise.log_likelihood(rows), noise.log_likelihood(z[0, :24]), rtol=1e-12)
+print(float(abs(one - eight).max()))
+"""
+
+
+@pytest.mark.slow
+def test_eight_devices_agree_with_one():
+    flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=8"
+    env = os.environ | {"XLA_FLAGS": flags, "JAX_ENABLE_X64": "1", "JAX_PLATFORMS": "cpu"}
+    done = subprocess.run([sys.executable, "-c", DEVICES], env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert float(done.stdout) < 1e-12
