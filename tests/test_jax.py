@@ -1,13 +1,19 @@
 """What a JAX user composes (docs/jax.md): under jit, vmap and grad, float32 and float64, on eight devices."""
 
 import itertools
+import os
+import subprocess
+import sys
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.flatten_util import ravel_pytree
 
 import jtruth as jt
+from jtruth import testing
 from tests.noise.test_noise_models import MODELS, NUM_CLASSES, NUM_LABELERS, some_labels
 
 every_model = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS.keys())
@@ -16,7 +22,7 @@ PRIOR = np.array([0.5, 0.3, 0.2])
 
 def central(f, x, step=1e-6):
     """Difference quotients of `f` at every entry of the parameters `x` (a pytree)."""
-    flat, back = jax.flatten_util.ravel_pytree(jax.tree.map(jnp.asarray, x))
+    flat, back = ravel_pytree(jax.tree.map(jnp.asarray, x))
     ways = step * jnp.eye(flat.size)
     return jax.vmap(lambda way: (f(back(flat + way)) - f(back(flat - way))) / (2 * step))(ways)
 
@@ -27,7 +33,7 @@ def test_noise_models_are_pure_functions_of_arrays(model):
     z = np.stack([some_labels(6, seed) for seed in range(8)])
     labels = [jt.Labels.from_matrix(one, NUM_CLASSES) for one in z]
     expected = np.stack([np.asarray(model.log_likelihood(one)) for one in labels])
-    compare = {"rtol": 1e-12, "atol": 1e-14}
+    compare: dict[str, Any] = {"rtol": 1e-12, "atol": 1e-14}
     np.testing.assert_allclose(model.log_likelihood(z[0]), expected[0], **compare)
     many = jnp.asarray(np.tile(z, (250, 1, 1)))
     of_z = jax.jit(jax.vmap(model.log_likelihood))(many)
@@ -58,7 +64,7 @@ def test_gradients_in_the_parameters_and_the_prior(kind):
         return (rho[:, 0] ** 2).sum() + jnp.log(rho[:, 1]).sum()
 
     at = away, jnp.asarray(PRIOR)
-    slopes = jax.flatten_util.ravel_pytree(jax.grad(surprise)(at))[0]
+    slopes = ravel_pytree(jax.grad(surprise)(at))[0]
     np.testing.assert_allclose(slopes, central(surprise, at), rtol=1e-6, atol=1e-6)
     of_error = jax.grad(lambda e: jt.noise.Symmetric(e, 3).log_likelihood(np.array([[0, 1]]))[0].sum())(0.2)
     assert of_error == pytest.approx(4 / 0.2 - 2 / 0.8)  # by hand: 4 wrong and 2 right labels
@@ -107,3 +113,76 @@ def test_wrong_codes_are_refused_where_there_are_values():
         jax.jit(lambda z: jt.Labels.from_matrix(z, 3).label)(good)
     with pytest.raises(ValueError, match=r"log_likelihood has shape \(1, 2, 3\).*jax.vmap"):
         jt.class_posterior(np.zeros((1, 2, 3)), PRIOR)
+
+
+RNG = np.random.default_rng(0)
+Y = RNG.integers(0, 2, (3, 40))
+Z = np.where(RNG.random((3, 40, 4)) < 0.25, 1 - Y[..., None], Y[..., None])
+Y_PRED = np.where(RNG.random(Y.shape) < 0.2, 1 - Y, Y)
+
+
+def by_iteration(step):
+    def found(x, y_pred):
+        return testing.iterate(step(x, y_pred), dtype=x.dtype, tol=1e-12, max_steps=200).value
+
+    return found
+
+
+def exact(x, y_pred):
+    found = testing.exact_batch(x[None], y_pred[None], window=(41, 41))
+    rest = jnp.stack([found.log_evidence[0], found.operating_point[0, 0]])
+    return jnp.concatenate([found.mean[0], found.sd[0], rest])
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [by_iteration(testing.ratio_step), by_iteration(testing.exact_step), exact],
+    ids=["ratio_step", "exact_step", "exact_batch"],
+)
+def test_answers_under_jit_vmap_and_grad(answer):
+    """Over sampled labels, and slopes in the error and the share of class 1 against difference quotients."""
+
+    def of_parameters(parameters, z, y_pred):
+        error, share = parameters
+        log_p = jt.noise.Symmetric(error, 2).log_likelihood(z)
+        return answer(testing.log_odds_of(log_p, jnp.stack([1 - share, share])), y_pred)
+
+    at, z, y_pred = jnp.array([0.25, 0.4]), jnp.asarray(Z), jnp.asarray(Y_PRED)
+    run = jax.jit(of_parameters)
+    many = jax.jit(jax.vmap(of_parameters, (None, 0, 0)))(at, z, y_pred)
+    np.testing.assert_allclose(many[1], run(at, z[1], y_pred[1]), rtol=1e-9)
+    slopes = jax.jit(jax.jacrev(of_parameters))(at, z[0], y_pred[0])
+    np.testing.assert_allclose(slopes.T, central(lambda p: run(p, z[0], y_pred[0]), at), rtol=2e-6, atol=1e-7)
+
+
+DEVICES = """
+import jax, jax.numpy as jnp, numpy as np
+import jtruth as jt
+from jax.sharding import AxisType, NamedSharding, PartitionSpec
+from jtruth.testing import steps
+mesh = jax.make_mesh((8,), ("sets",), axis_types=(AxisType.Auto,))
+z = np.random.default_rng(0).integers(-1, 3, (16, 30, 4))
+spread = jax.device_put(z, NamedSharding(mesh, PartitionSpec("sets")))
+noise = jt.noise.ConfusionMatrices(np.random.default_rng(1).dirichlet([8, 1, 1], (4, 3)))
+
+def answer(z):
+    rho = jt.class_posterior(noise.log_likelihood(z), jnp.array([.5, .3, .2]))
+    step = steps.exact_step(jnp.log(rho), jnp.arange(30) % 3)
+    return steps.iterate(step, dtype=rho.dtype, start=steps.uniform_rows(3)).value
+
+run = jax.jit(jax.vmap(answer))
+one, eight = run(z), run(spread)
+assert jax.device_count() == 8 and len(eight.sharding.device_set) == 8
+rows = jax.device_put(z[0, :24], NamedSharding(mesh, PartitionSpec("sets")))
+np.testing.assert_allclose(noise.log_likelihood(rows), noise.log_likelihood(z[0, :24]), rtol=1e-12)
+print(float(abs(one - eight).max()))
+"""
+
+
+@pytest.mark.slow
+def test_eight_devices_agree_with_one():
+    flags = f"{os.environ.get('XLA_FLAGS', '')} --xla_force_host_platform_device_count=8"
+    env = os.environ | {"XLA_FLAGS": flags, "JAX_ENABLE_X64": "1", "JAX_PLATFORMS": "cpu"}
+    done = subprocess.run([sys.executable, "-c", DEVICES], env=env, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert float(done.stdout) < 1e-12

@@ -272,25 +272,40 @@ def iterate(step: Step, *, dtype, start=(0.5, 0.5), max_steps: int = 30, tol: fl
 
     Every element is clipped to [.001, .999]; rows of a matrix are divided by their sums. What a step
     leaves undefined keeps its value. `start`: (p_D, p_FA), or a matrix (`uniform_rows`).
+
+    The derivatives of `value`, forward and reverse, are those of the fixed point (by the implicit function,
+    so choose a small `tol`). A step that counts drawn or most probable labels has derivative 0.
     """
     start = jnp.asarray(start, dtype)
 
-    def body(state):
-        old, path, number, _ = state
+    def advance(old, number):
         new = step(old, number)
         new = jnp.clip(jnp.where(jnp.isnan(new), old, new), _EDGE, 1.0 - _EDGE)
-        new = new / new.sum(1, keepdims=True) if new.ndim == 2 else new
+        return new / new.sum(1, keepdims=True) if new.ndim == 2 else new
+
+    def body(state):
+        old, path, number, _ = state
+        new = advance(old, number)
         return new, from_here(path, number + 1, new), number + 1, jnp.abs(new - old).max()
 
     def unfinished(state):
         _, _, number, change = state
         return (number < max_steps) & (change >= tol)
 
-    # The point travels by itself: read out of the path, XLA would take its logarithms anew for each sample.
-    path = jnp.broadcast_to(start, (max_steps + 1, *start.shape))
-    state = (start, path, 0, jnp.asarray(jnp.inf, start.dtype))
-    _, path, number, change = jax.lax.while_loop(unfinished, body, state)
-    return FixedPoint(path[number], change < tol, jnp.asarray(number), path)
+    def solve(_, start):
+        # The point travels by itself: read out of the path, XLA would take its logarithms anew every time.
+        path = jnp.broadcast_to(start, (max_steps + 1, *start.shape))
+        state = (start, path, 0, jnp.asarray(jnp.inf, start.dtype))
+        _, path, number, change = jax.lax.while_loop(unfinished, body, state)
+        return path[number], (change, number.astype(start.dtype), path)  # JAX asks for floats
+
+    def tangent(linear, right):
+        matrix = jax.jacfwd(linear)(right).reshape(right.size, right.size)
+        return jnp.linalg.solve(matrix, right.ravel()).reshape(right.shape)
+
+    root = jax.lax.custom_root(lambda x: advance(x, 0) - x, start, solve, tangent, has_aux=True)
+    found, (change, number, path) = root
+    return FixedPoint(found, change < tol, number.astype(jnp.result_type(int)), path)
 
 
 def uniform_rows(classes: int) -> Float[np.ndarray, "classes classes"]:

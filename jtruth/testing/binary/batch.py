@@ -143,25 +143,27 @@ def _summarise_all(x, y, point=None, *, prior, level, window) -> BatchSummary:
         at = None if point is None else point[index]
         return _summarise_chunk(x[index], y[index], at, prior, level, window)
 
-    summaries = jax.lax.map(of_chunk, where)
+    summaries = jax.lax.map(jax.checkpoint(of_chunk), where)  # gradients do not keep what every flip found
     return jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:])[:sets], summaries)
 
 
 def _summarise_chunk(x, y, point, prior, level, window) -> BatchSummary:
     positive, size, converged = y == 1, (y >= 0).sum(axis=1), jnp.ones(x.shape[0], bool)
+    tilted_by = point
     if prior is not None:
         point, _, converged = jax.vmap(_mode, in_axes=(0, 0, 0, None))(x, positive, size, prior)
-    laws = _tilted_laws(x, positive, point, max(window))
+        tilted_by = jax.lax.stop_gradient(point)  # whatever the tilt, the law is the same
+    laws = _tilted_laws(x, positive, tilted_by, max(window))
 
-    def of_set(positive, size, point, converged, laws):
-        p, log_evidence, counts, edge_mass = _table(positive, size, point, laws, prior, window)
+    def of_set(positive, size, point, tilted_by, converged, laws):
+        p, log_evidence, counts, edge_mass = _table(positive, size, tilted_by, laws, prior, window)
         numbers = _metrics(p, counts, positive.sum(), size, level)
         ok = converged & (edge_mass <= jnp.maximum(1e-12, 8 * jnp.finfo(p.dtype).eps))
         return BatchSummary(
             **numbers, log_evidence=log_evidence, operating_point=point, edge_mass=edge_mass, ok=ok
         )
 
-    return jax.vmap(of_set)(positive, size, point, converged, laws)
+    return jax.vmap(of_set)(positive, size, point, tilted_by, converged, laws)
 
 
 # ---- the mode ----------------------------------------------------------------------------------------------
@@ -180,11 +182,15 @@ def _information(x, positive, size, point, prior):
 
 
 def _mode(x, positive, size, prior):
-    """Mode (p_D, p_FA), Laplace sd of (A, B), convergence; `size` samples count, the others have x = -inf."""
+    """Mode (p_D, p_FA), Laplace sd of (A, B), convergence; `size` samples count, the others have x = -inf.
+
+    The mode's derivatives are those of one more Newton step.
+    """
+    known = jax.lax.stop_gradient((x, positive, size)), jax.lax.stop_gradient(prior)
 
     def body(state):
         point, _, number = state
-        gradient, (dd, ff, df), _, _ = _information(x, positive, size, point, prior)
+        gradient, (dd, ff, df), _, _ = _information(*known[0], point, known[1])
         step = jnp.stack([ff * gradient[0] - df * gradient[1], dd * gradient[1] - df * gradient[0]])
         step = step / (dd * ff - df**2)
         tiny = jnp.finfo(x.dtype).tiny
@@ -196,10 +202,11 @@ def _mode(x, positive, size, prior):
 
     start = (jnp.full(2, 0.5, x.dtype), jnp.asarray(jnp.inf, x.dtype), 0)
     point, change, _ = jax.lax.while_loop(unfinished, body, start)
-    _, (dd, ff, df), slopes, variance = _information(x, positive, size, point, prior)
+    gradient, (dd, ff, df), slopes, variance = _information(x, positive, size, point, prior)
     covariance = jnp.stack([jnp.stack([ff, -df]), jnp.stack([-df, dd])]) / (dd * ff - df**2)
     spread = variance + jnp.einsum("ij,jk,ik->i", slopes, covariance, slopes, precision="highest")
-    return point, jnp.sqrt(spread), change <= 1e-5
+    step = (covariance * gradient[None, :]).sum(1)
+    return point + (step - jax.lax.stop_gradient(step)), jnp.sqrt(spread), change <= 1e-5
 
 
 # ---- the tilted Poisson-binomial laws ----------------------------------------------------------------------
@@ -218,26 +225,47 @@ def _tilted_laws(x, positive, point, width) -> tuple[Array, Array, Array, Array]
 
     heads, tails = by_step(0, jax.nn.sigmoid(x + tilt)), by_step(1, jax.nn.sigmoid(-x - tilt))
     number = jnp.stack([positive.sum(1), (~positive).sum(1)], axis=1)
-    last_start = jnp.maximum(number + 1 - width, 0)
-
-    def flip(state):
-        step, pmf, start, mean = state
-        p, r = heads[step], tails[step]
-        mean = mean + p
-        move = (mean - width // 2 >= (start + 1).astype(x.dtype)) & (start < last_start)
-        p, r = p[..., None], r[..., None]
-        padded = jnp.pad(pmf, ((0, 0), (0, 0), (1, 1)))
-        stayed = p * padded[..., :-2] + r * pmf
-        moved = p * pmf + r * padded[..., 2:]
-        return step + 1, jnp.where(move[..., None], moved, stayed), start + move.astype(start.dtype), mean
-
-    first = jnp.zeros((sets, 2, width), x.dtype).at[:, :, 0].set(1)
-    state = (0, first, jnp.zeros_like(number), jnp.zeros((sets, 2), x.dtype))
-    _, pmf, start, _ = jax.lax.while_loop(lambda s: s[0] < number.max(), flip, state)
+    pmf, start = _flipped(heads, tails, number, width)
     gain = jnp.logaddexp(jax.nn.log_sigmoid(-x), jax.nn.log_sigmoid(x) + tilt)
     of_sides = jnp.stack([jnp.where(positive, gain, 0).sum(1), jnp.where(positive, 0, gain).sum(1)], axis=1)
     certain = jnp.stack([(tails == 0).sum(0), (heads == 0).sum(0) - (samples - number)], axis=-1)
     return pmf, start, certain, of_sides
+
+
+def _flips(heads, tails, number, width, steps) -> tuple[Array, Array]:
+    """Laws (sets, 2, width) of `number` flips, (flips, sets, 2) by step, and their first counts."""
+    last_start = jnp.maximum(number + 1 - width, 0)
+
+    def flip(step, state):
+        pmf, start, mean = state
+        p, r = heads[step], tails[step]
+        mean = mean + p
+        move = (mean - width // 2 >= (start + 1).astype(mean.dtype)) & (start < last_start)
+        p, r = p[..., None], r[..., None]
+        padded = jnp.pad(pmf, ((0, 0), (0, 0), (1, 1)))
+        stayed = p * padded[..., :-2] + r * pmf
+        moved = p * pmf + r * padded[..., 2:]
+        return jnp.where(move[..., None], moved, stayed), start + move.astype(start.dtype), mean
+
+    first = jnp.zeros((*number.shape, width), heads.dtype).at[:, :, 0].set(1)
+    state = (first, jnp.zeros_like(number), jnp.zeros(number.shape, heads.dtype))
+    return jax.lax.fori_loop(0, steps, flip, state)[:2]
+
+
+@partial(jax.custom_jvp, nondiff_argnums=(3,))
+def _flipped(heads, tails, number, width):
+    return _flips(heads, tails, number, width, number.max())
+
+
+@_flipped.defjvp
+def _slope_of_flipped(width, primals, tangents):
+    """Of as many steps as there are samples: reverse derivatives want a number that is known."""
+    heads, tails, number = primals
+
+    def law(heads, tails):
+        return _flips(heads, tails, number, width, heads.shape[0])
+
+    return jax.jvp(law, (heads, tails), tangents[:2])
 
 
 # ---- the table ---------------------------------------------------------------------------------------------
@@ -345,7 +373,9 @@ def _moments(values, p):
     weight, values = jnp.where(defined, p, 0), jnp.where(defined, values, 0)
     total = weight.sum()
     mean = (weight * values).sum() / total
-    return mean, jnp.sqrt((weight * (values - mean) ** 2).sum() / total), total
+    variance = (weight * (values - mean) ** 2).sum() / total
+    spread = jnp.where(variance > 0, jnp.sqrt(jnp.where(variance > 0, variance, 1)), 0 * variance)
+    return mean, spread, total
 
 
 def _lattice(values, pmf, level, step):
