@@ -8,7 +8,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from jtruth._arrays import is_concrete, is_readable
+from jtruth._arrays import is_readable
 from jtruth._validation.words import some
 
 _FEW = 5  # numbers that a message shows

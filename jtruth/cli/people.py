@@ -60,15 +60,17 @@ def inspect(args: Any) -> None:
     compared = compares(file.table) and not any((args.task, args.worker, args.label, args.labelers))
     plain = SimpleNamespace(**vars(args) | {"missing": None, "save_plan": None})
     step = next_step(plain, "", "which system is preferred", "preferences") if compared else ""
-    if compared and open_:
-        args.how_read = ""
-        return give(args, Document("How is this file read?", "", COMPARISONS, ()), step)
-    if open_:
+    if open_ and not compared:
         return _give_look(args, inspect_file(file))
-    rows = file.rows()
     try:
+        rows = file.rows()
         labels = labels_of_rows(rows, file.plan)
-    except NotOneClass as why:
+    except ValueError as why:
+        if compared:  # not as labels, then
+            args.how_read = ""
+            return give(args, Document("How is this file read?", "", COMPARISONS, ()), step)
+        if not isinstance(why, NotOneClass):
+            raise
         return _give_look(args, inspect_file(file), f"{why}.")
     beside = found_beside(rows, file.plan)
     found = inspect_labels(labels, file=str(args.file), options=_needed(args, labels), beside=beside)
