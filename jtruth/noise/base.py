@@ -218,7 +218,9 @@ def as_entries(labels: Given, num_symbols: int) -> Labels:
         )
     check_codes(z, num_symbols, "labels", size=z.shape, missing=True)
     sample, labeler = (jnp.arange(size, dtype=jnp.int32) for size in z.shape)
-    return Labels(sample[:, None], labeler[None, :], jnp.asarray(z, jnp.int32), *z.shape, num_symbols)
+    return Labels(
+        sample[:, None], labeler[None, :], jnp.asarray(z, jnp.int32), z.shape[0], z.shape[1], num_symbols
+    )
 
 
 def as_asked(y: Truth, mask: Mask, num_classes: int) -> tuple[Int[Array, " samples"], Bool[Array, "..."]]:
