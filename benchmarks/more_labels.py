@@ -2,6 +2,7 @@
 
 A file of labels is drawn, `more_data` says what 1, 2, 3 more labels of each sample or 30, 100 verified labels
 would give; then these are drawn from the truth that made the file, and `prevalence` or `evaluate` answers.
+Expected is the mean of two data sets (the default is eight).
 Off is |expected / real - 1|; the real width is of one purchase, so its own spread is in it.
 
 Run: python -m benchmarks more_labels [FILES]
@@ -73,7 +74,7 @@ def case(seed, world, metric):
     """(expected, real) of every purchase."""
     grown, y, y_pred, order = bought(np.random.default_rng(seed), world)
     predictions = None if metric == "prevalence" else y_pred
-    found = more_data(grown[0], y_pred=predictions, metric=metric, key=seed)
+    found = more_data(grown[0], y_pred=predictions, metric=metric, key=seed, num_sets=2)
     pairs = []
     for row in found.rows[1:]:
         n, g = row["num_labels"] // y.size, row["num_gold"]

@@ -4,7 +4,8 @@ Run: python -m benchmarks preferences [sets per setting, 200]
 Two systems, shares .5, .3, .2 of first, second and tie, so the first wins .6. Panels: three
 judges right in .6 to .8 of 100 comparisons, independent; or with position bias (in .2 of answers the first
 shown is taken, both orders seen); or of one family (in 60 % of the comparisons all give one common answer,
-right in .65). "As given": the judge's answers are the truth. "Assumed": assume="independent". "Predictive":
+right in .65). "As given": the answers' own win rate; of one judge they are the truth, of judges who err
+they are not. "Assumed": assume="independent". "Predictive":
 nothing said. Strengths: five systems, four pairs a question, two judges with an order effect of .4, answers
 to a question joined by a normal copula of .5. Coverage +- its Monte Carlo error, mean width:
 
@@ -17,6 +18,7 @@ AMD EPYC, 2 cores shared: Python 3.11.7, NumPy 2.4.6, SciPy 1.17.1, JAX 0.10.2
     strengths of five systems, 60 questions          .952 +- .010, .661   (500)
     judges independent, assumed                      .970 +- .017, .244   (100)
     judges independent, predictive                  1.000 +- .000, .648   (100)
+    judges with position bias, as given              .570 +- .050, .110   (100)
     judges with position bias, assumed               .970 +- .017, .213   (100)
     judges with position bias, predictive           1.000 +- .000, .643   (100)
     one family, assumed                              .940 +- .024, .178   (100)
@@ -91,7 +93,9 @@ def measured(name, times, make, rate, **options):
 
 def rate_of(by):
     """Intervals of a row of the win rates, all of which are of WIN here; none if it is not there."""
-    return lambda found: [(one["low"], one["high"], WIN) for one in found.win_rates if one["by"] == by]
+    rows = lambda found: [one for one in found.win_rates if one["by"] == by]  # noqa: E731
+    true = {"x": WIN, "y": 1 - WIN}
+    return lambda found: [(one["low"], one["high"], true[one["system"]]) for one in rows(found)]
 
 
 def bias_of(found):
@@ -141,7 +145,7 @@ if __name__ == "__main__":
     few = int(sys.argv[1]) if len(sys.argv) > 1 else 200
     for size in (20, 50, 200):
         name = f"one judge as given, {size} comparisons"
-        measured(name, 5 * few, partial(one_judge, number=size), rate_of("judge judge 0"))
+        measured(name, 5 * few, partial(one_judge, number=size), rate_of("judge 0"))
     measured("strengths, 5 systems, 60 questions of 4 pairs", 5 * few, several, strengths)
     biased, family = partial(two_systems, bias=0.2), partial(two_systems, family=0.6)
     for name, make, options in (
@@ -154,5 +158,6 @@ if __name__ == "__main__":
         ("one family, 30 verified", partial(family, gold=30), {}),
     ):
         measured(name, few, make, rate_of("truth"), **options)
+    measured("judges with position bias, as given", few, biased, rate_of("all answers"), assume="independent")
     few_labels = partial(two_systems, bias=0.2, judges=1, number=50)
     measured("position bias of a judge, 50 in both orders", 5 * few, few_labels, bias_of)

@@ -281,7 +281,7 @@ def _next_steps(labels: Labels, pairs: LabelerPairs, file: str, beside: dict) ->
     else:
         yield (
             "",
-            "Predictions of a classifier (a table task, label) are graded by --predictions of `evaluate`.",
+            "A classifier can be graded too: jtruth evaluate with --predictions, a table task, label.",
         )
     if gold:
         yield f"jtruth labelers {file}{gold}", "how good each labeler is, by the verified labels"

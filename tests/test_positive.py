@@ -12,7 +12,9 @@ PAIRS = [  # the one that is meant, the other
     ("toxic", "ok"), ("toxic", "not toxic"), ("toxic", "non-toxic"), ("spam", "ham"), ("unsafe", "safe"),
     ("incorrect", "correct"), ("wrong", "right"), ("hallucinated", "faithful"), ("relevant", "irrelevant"),
     ("accept", "reject"), ("tumor", "no tumor"), ("fraud", "legitimate"), ("helpful", "unhelpful"),
-    ("+", "-"),
+    ("+", "-"), ("ja", "nein"), ("oui", "non"), ("Sí", "No"), ("sim", "não"), ("да", "нет"),
+    ("はい", "いいえ"), ("bestanden", "nicht bestanden"), ("réussi", "échec"), ("falsch", "richtig"),
+    ("krank", "gesund"), ("合格", "不合格"),
 ]  # fmt: skip
 
 

@@ -81,7 +81,10 @@ def check_columns(header: Iterable[str], columns: dict[str, str], source: Source
         return
     free = [str(name) for name in header if name not in columns.values()]
     meant = {role: column_called(role, free) if role in COLUMN_WORDS else None for role in missing}
-    typed = " ".join(f"{option}{role} {shlex.quote(meant[role] or 'NAME')}" for role in missing)
+    names = {
+        role: shlex.quote(meant[role] or ("column:NAME" if role == "gold" else "NAME")) for role in missing
+    }
+    typed = " ".join(f"{option}{role} {name}" for role, name in names.items())
     named, what = quoted(missing.values()), "column" if len(missing) == 1 else "columns"
     raise MissingColumn(
         source.says(

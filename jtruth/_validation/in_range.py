@@ -8,7 +8,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from jtruth._arrays import is_concrete, is_readable
+from jtruth._arrays import is_readable
 from jtruth._validation.words import some
 
 _FEW = 5  # numbers that a message shows
@@ -122,7 +122,7 @@ def check_counts(x: np.ndarray, name: str, bits: int = 53) -> None:
 
 def check_not_negative(value: Any, name: str) -> None:
     """A number, or an array of numbers, that is finite and not below 0."""
-    if not is_concrete(value):
+    if not is_readable(value):
         return
     try:
         numbers = np.atleast_1d(np.asarray(value, np.float64)).ravel()
@@ -147,7 +147,7 @@ def check_positive(value: Any, name: str, what: str, *, size: int | None = None,
 
 def check_no_nan(values: Any, name: str) -> None:
     """Real numbers, none of them NaN; infinite ones may be meant."""
-    if not is_concrete(values):
+    if not is_readable(values):
         return
     numbers = np.asarray(values)
     if numbers.dtype.kind not in "iuf" and str(numbers.dtype) != "bfloat16":

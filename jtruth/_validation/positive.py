@@ -11,24 +11,33 @@ from typing import Any
 
 import numpy as np
 
-from jtruth._validation.words import number_of, plain, quoted
+from jtruth._validation.words import SIDE, number_of, plain, quoted
 
 # A family a line: words for the rest, and for what is meant beside one of them (a star: any other word).
-_MEANING = [tuple(set(side.split("/")) for side in line.split(": ")) for line in """
-no/n/false/f/0/never: yes/y/true/t/1/always
-fail/failed/fails/failing/failure: pass/passed/passes/passing/success
-negative/neg/-: positive/pos/+
-bad/poor: good
-reject/rejected/deny/denied/decline/declined: accept/accepted/approve/approved
+# The first one has all that reading takes for no and yes, fail and pass, in many languages, too.
+_MEANING: list[tuple[set[str], ...]] = [tuple(set(w.split("/")) for w in line.split(": ")) for line in """
+0/never/fails/failing/failure/échoué/échec/suspenso/reprobado/reprovado/durchgefallen: \
+1/always/passes/passing/success/réussi/réussite/aprobado/aprovado/bestanden
+negative/neg/-/negativ/négatif/negativo/negatief: positive/pos/+/positiv/positif/positivo/positief
+bad/poor/schlecht/mauvais/malo/mau/cattivo/slecht: good/gut/bon/bueno/bom/buono/goed
+reject/rejected/deny/denied/decline/declined/abgelehnt/rejeté/rechazado: \
+accept/accepted/approve/approved/angenommen/accepté/aceptado
 lose/loses/loss/lost: win/wins/won
 off/inactive/closed: on/active/open
-right/true/real: wrong/fake/error
+right/true/real/richtig/correcto/correto/corretto/juist: \
+wrong/fake/error/falsch/faux/incorrecto/errado/sbagliato/fout
 human: ai/bot/machine/llm/model/generated
 healthy/normal/benign/control/absent/none/nothing/ok/okay/fine/clean/ham/legit/legitimate/genuine/authentic/\
 safe/harmless/correct/accurate/valid/faithful/factual/grounded/supported/consistent/other/others/rest/\
-background/neutral: *
+background/neutral/gesund/gutartig/sain/bénin/sano/benigno/gezond/keine: *
 """.strip().split("\n")]  # fmt: skip
-_NOT = ("no ", "not ", "non ", "without ", "un", "in", "im", "ir", "il", "dis", "non")
+_MEANING[0] = tuple(
+    words | {word for word, at in SIDE.items() if at == k} for k, words in enumerate(_MEANING[0])
+)
+_WITHOUT = ("no ", "not ", "non ", "without ", "nicht ", "kein ", "keine ", "ohne ", "pas ", "sans ",
+            "sin ", "não ", "sem ", "senza ", "niet ", "geen ", "ikke ", "inte ", "не ", "不", "非", "无",
+            )  # fmt: skip
+_NOT = (*_WITHOUT, "un", "in", "im", "ir", "il", "dis", "non")
 _ENOUGH = 20  # gold answers from which they say which class is the rarer one
 ASKED, MEANING = "as asked", "by its meaning"
 
@@ -89,6 +98,6 @@ def _meant(first: str, second: str) -> int | None:
                  for one, other in (pair, pair[::-1])]  # fmt: skip
         if any(sides):
             return 1 - sides.index(True)
-    denied = [one.startswith(_NOT[:4]) or one in {f"{no}{other}" for no in _NOT} or one in ("no", "not")
+    denied = [one.startswith(_WITHOUT) or one in {f"{no}{other}" for no in _NOT} or one in ("no", "not")
               for one, other in (pair, pair[::-1])]  # fmt: skip
     return 1 - denied.index(True) if sum(denied) == 1 else None

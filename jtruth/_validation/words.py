@@ -26,7 +26,13 @@ class Read(str):
     __slots__ = ()
 
 
-YES_NO = (("no", "yes"), ("false", "true"), ("fail", "pass"), ("n", "y"), ("f", "t"), ("failed", "passed"))
+YES_NO = tuple((pair.partition("/")[0], pair.partition("/")[2]) for pair in (
+    "no/yes", "false/true", "fail/pass", "n/y", "f/t", "failed/passed", "nein/ja", "n/j", "nee/ja",
+    "nej/ja", "nei/ja", "ei/kyllä", "non/oui", "no/sí", "no/sì", "no/si", "não/sim", "nao/sim",
+    "nie/tak", "ne/ano", "nem/igen", "nu/da", "hayır/evet", "falsch/wahr", "faux/vrai",
+    "falso/verdadero", "falso/verdadeiro", "falso/vero", "onwaar/waar", "нет/да", "ні/так", "όχι/ναι",
+    "否/是", "いいえ/はい", "아니요/예", "لا/نعم", "不合格/合格",
+))  # fmt: skip
 SIDE = {word: side for pair in YES_NO for side, word in enumerate(pair)}  # 0 for no, 1 for yes
 
 

@@ -29,6 +29,7 @@ class Column(NamedTuple):
     title: str = ""
     ends: tuple[Path, Path] | None = None
     form: str = ".3f"
+    step: bool = False  # says something of the row above: not where rows between are left out
 
     __repr__ = one_line
 
@@ -54,7 +55,8 @@ class Table(NamedTuple):
     say: Callable[[Any], str] = plain  # from the name of a row to words
     queue: bool = False  # rows are to be done, the first first
     order: Sequence[int] = ()  # of the rows on a screen, where it is another than in the JSON
-    draw: str = ""  # column that a picture draws, where none has an interval; else the first of numbers
+    draw: str = ""  # the only column that a picture draws; else those with an interval, or of numbers
+    sequence: bool = False  # rows stand in time, say: they keep their order, and all are shown in full
 
     __repr__ = one_line
 
@@ -62,9 +64,19 @@ class Table(NamedTuple):
         """Name of a row in words."""
         return self.say(row[self.key])
 
-    def ordered(self) -> Sequence[Row]:
-        """Rows as they are document."""
-        return [self.rows[k] for k in self.order] if len(self.order) else self.rows
+    def shown(
+        self, most: int = MOST_ROWS, last: int = LAST_ROWS, full: bool = True
+    ) -> tuple[list[Row], list[Row], int]:
+        """Rows as they are shown: see `few`; of a sequence ends, those of `order`, some between."""
+        if not self.sequence:
+            return few([self.rows[k] for k in self.order] if len(self.order) else self.rows, most, last)
+        size, order = len(self.rows), self.order or range(len(self.rows))
+        if full or size <= most:
+            return list(self.rows), [], 0
+        ends = {0, size - 1, order[0], order[-1]}
+        spread = (ends | {round(k * (size - 1) / n) for k in range(n + 1)} for n in range(1, most))
+        kept = max((one for one in spread if len(one) <= most), key=len, default=ends)
+        return [self.rows[k] for k in sorted(kept)], [], size - len(kept)
 
     def bar(self) -> Column | None:
         """The column that is drawn: the first with an interval."""
@@ -102,8 +114,17 @@ class Curve(NamedTuple):
     note: str = ""
     diagonal: bool = False
     line: bool = True
+    named: Mapping[float, str] = {}  # of what stands at x, in their order
 
     __repr__ = one_line
+
+    def ticks(self, most: int = 5) -> list[tuple[float, str]]:
+        """Some names of `named` that find room on an axis."""
+        x, found = list(self.named), []
+        for place in x:
+            if not found or place - found[-1][0] >= (x[-1] - x[0]) / most:
+                found.append((place, plain(self.named[place])))
+        return found
 
 
 class Note(NamedTuple):

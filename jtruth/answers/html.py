@@ -209,7 +209,7 @@ def _rows(head: str, rows: Sequence[str], kind: str = "") -> str:
 def _table(table: Table, bar: Column | None) -> str:
     """A table with a picture of the interval of one column in every row; of none if None."""
     heads, ends = [_text(one.title) for one in table.columns[:_MOST_COLUMNS]], axis_of(table)
-    first, last, out = few(table.ordered())
+    first, last, out = table.shown()
 
     def drawn(row: Row) -> str:
         cells = f"<td>{_name(table.label(row))}</td>"
@@ -369,10 +369,12 @@ def curve_svg(block: Curve) -> str:
         return along, height - below - (height - below - 12) * (y - y_ends[0]) / (y_ends[1] - y_ends[0])
 
     parts = []
-    for t in ticks(*x_ends):
+    for t, name in block.ticks() or [(t, f"{t:g}") for t in ticks(*x_ends)]:
         x, y = at(t, y_ends[0])
         parts.append(f'<path class="axis" d="M{x:.1f} {y:.1f}V12"/>')
-        parts.append(f'<text class="tick" x="{x:.1f}" y="{y + 16:.1f}" text-anchor="middle">{t:g}</text>')
+        parts.append(
+            f'<text class="tick" x="{x:.1f}" y="{y + 16:.1f}" text-anchor="middle">{_text(name)}</text>'
+        )
     for t in ticks(*y_ends):
         x, y = at(x_ends[0], t)
         parts.append(f'<path class="axis" d="M{x:.1f} {y:.1f}H{width - 12}"/>')

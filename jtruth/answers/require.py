@@ -41,6 +41,7 @@ class Quantity(NamedTuple):
     law: Any  # an `Estimate`
     variance: float = float("nan")  # that one verified item would have; NaN: as it has of a share
     turned: bool = False  # whether the number is minus that of `law`
+    sure: float = 0.0  # a less probable side of a limit is not reported: `law` makes it too sure
 
     __repr__ = one_line
 
@@ -171,6 +172,9 @@ def _read(text: str, find: Find, example: str) -> tuple[Quantity, str, float]:
             return find(f"{left} - {right}"), sign[0], 0.0
         except ValueError as unknown:
             problem = f"{unknown}; "
+    if wrong := re.search(r"=\s*([<>])|([<>])\s+=|[=!]=", plain_text):
+        sides = [f"{wrong[1] or wrong[2]}="] if wrong[1] or wrong[2] else [">=", "<="]
+        problem, form = "", f"write {' or '.join(sides)}, not {wrong[0]}"
     raise ValueError(f"requirement {text!r}: {problem}{form}")
 
 
@@ -189,6 +193,8 @@ def _row(
     p = law.p_above(limit, strict=strict == more)
     p = p if more else 1 - p
     verdict = MET if p >= confidence else NOT_MET if 1 - p >= confidence else OPEN
+    if max(p, 1 - p) < found.sure:
+        p, verdict = float("nan"), OPEN
     needed = gold_to_decide(found, limit, confidence, num_gold) if verdict == OPEN else None
     return {"requirement": text, "probability": None if isnan(p) else float(p), "verdict": verdict,
             "gold_needed": needed, "alarm": False}  # fmt: skip
@@ -213,19 +219,18 @@ def gold_to_decide(found: Quantity, limit: float, confidence: float, num_gold: i
 
 def _sentence(row: dict[str, Any], confidence: float, of: str) -> str:
     name, verdict, p = plain(row["requirement"]), row["verdict"], row["probability"]
-    if p is None:
-        return f"Requirement {name!r} cannot be decided: these labels do not determine the number."
     if row["alarm"]:
         return f"Requirement {name!r} cannot be decided: what stands above this comes first."
-    says = f"Requirement {name!r} is {verdict}: probability {_chance(p, confidence)} {of}."
+    if p is None and not row["gold_needed"]:
+        return f"Requirement {name!r} cannot be decided: these labels do not determine the number."
+    chance = "" if p is None else f"probability {_chance(p, confidence)} {of}"
     if verdict != OPEN:
-        return says
-    needed = row["gold_needed"]
+        return f"Requirement {name!r} is {verdict}: {chance}."
     help_ = "The number is too close to the limit for more gold to decide."
-    if needed:
-        help_ = f"About {needed:,} verified items in all would decide (an estimate)."
-    says = f"probability {_chance(p, confidence)} {of}, {confidence:g} is needed."
-    return f"Requirement {name!r} cannot be decided yet: {says} {help_}"
+    if row["gold_needed"]:
+        help_ = f"About {row['gold_needed']:,} verified items in all would decide (an estimate)."
+    says = f"{chance}, {confidence:g} is needed" if chance else f"labels alone cannot tell {of}"
+    return f"Requirement {name!r} cannot be decided yet: {says}. {help_}"
 
 
 def _chance(p: float, confidence: float) -> str:

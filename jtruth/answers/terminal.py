@@ -1,15 +1,15 @@
 """An answer on a terminal: brief or in full, and never wider than the terminal.
 
-Brief is the sentence, the first table, the three notes that matter most and the next command; in full it is
-every block. A table that is too wide loses no number: sentences are wrapped, and columns that find no room
-stand in a second table below the first.
+Brief is the sentence, the first table, up to three notes that matter most and the next command, in 20 lines;
+in full it is every block. A table that is too wide loses no number: sentences are wrapped, and columns that
+find no room stand in a second table below the first.
 """
 
 import shutil
 from collections.abc import Callable
 from unicodedata import east_asian_width
 
-from jtruth._validation.words import escaped, plain
+from jtruth._validation.words import escaped, number_of, plain
 from jtruth.answers.blocks import (
     SIGNS,
     Block,
@@ -20,7 +20,6 @@ from jtruth.answers.blocks import (
     Notes,
     Table,
     cell_text,
-    few,
     number,
     value_of,
 )
@@ -28,7 +27,7 @@ from jtruth.answers.blocks import (
 Words = Callable[[str], str]  # from the library's sentences to the reader's, as the command line has its own
 Cells = list[str]
 
-_NOTES = 3  # of the brief answer, a line each
+_LINES, _NOTES, _NOTE = 20, 3, 2  # of a brief answer of 80 columns: its lines, its notes, and lines of a note
 _BRIEF, _FULL = (8, 2), (20, 5)  # rows of a table, and how many of them are its last
 _SQUARE, _ERRORS, _POINTS = 8, 6, 7
 _LEAST = 18  # characters that a column of sentences gets
@@ -46,48 +45,51 @@ def terminal_text(
     width = shutil.get_terminal_size((80, 24)).columns if width is None else width
     width = max(width, 2 * _LEAST)
     say = lambda text, before="": [] if not text else wrapped(escaped(words(text)), width, before)  # noqa: E731
-    lines = [line for text in document.alarms for line in say(text)]
-    lines += [line for text in (document.sentence, *document.lines) for line in say(text)]
-    about = [document.about] if document.about else []
-    lines += say("; ".join(about if full else [*about, *_left(document)]))
+    head = [line for text in (*document.alarms, document.sentence, *document.lines) for line in say(text)]
+    tail = [*say(read), *_next(document.next, width, words, full)]
     if full:
-        lines += say(document.doubt, "!  ") if document.doubt else []
+        lines = [*head, *say(document.about), *(say(document.doubt, "!  ") if document.doubt else [])]
         for block in document.blocks:
             found = _block(block, width, words)
             lines += ["", *found] if found else []
     else:
-        lines += _brief(document, width, words, read)
-    lines += say(read)
-    if document.next:
-        command, _, comment = escaped(words(document.next)).partition("  # ")
-        lines += [*([""] if full else []), *_command(f"next: {command}", width)]
-        short = comment and size(lines[-1]) + 4 + size(comment) <= width
-        lines[-1] += f"  # {comment}" if short else ""
-        lines += wrapped(comment, width, "  # ") if comment and not short else []
-    return "\n".join(line.rstrip() for line in lines)
+        notes = [_short(one, width, words) for one in _most_important(document) if one.text != read]
+        room = max(_LINES, _LINES * 80 // width) - len(head) - len(tail)
+        room -= len(say(_left(document, len(notes))))
+        body, shown = _body(document, width, room, notes, words)
+        lines = [*head, *say(_left(document, len(notes) - shown)), *body]
+    return "\n".join(line.rstrip() for line in (*lines, *tail))
 
 
-def _brief(document: Document, width: int, words: Words, read: str) -> list[str]:
-    lines, tables = [], document.tables()
-    if tables:
-        lines += ["", *table_lines(tables[0], width, _BRIEF, whole=False)]
-    for note in [one for one in _most_important(document) if one.text != read][: _room(document)]:
-        first, *more = _note(note, width, words)
-        lines.append(_shortened(first, width) if more else first)
-    return lines
+def _body(
+    document: Document, width: int, room: int, notes: list[list[str]], words: Words
+) -> tuple[list[str], int]:
+    """The first table and whole notes in at most `room` lines, where that can be, and how many notes."""
+    lines: list[str] = []
+    notes = [note for note in notes if len(note) <= _NOTE]
+    for table in document.tables()[:1]:
+        spare = sum(map(len, notes[:1])) if len(table.rows) > _BRIEF[0] else 0  # rows go before notes
+        for most in range(_BRIEF[0], _BRIEF[1], -1):
+            out = table.shown(most, full=False)[2] if table.sequence else 0
+            brief = table._replace(columns=tuple(c for c in table.columns if not (out and c.step)))
+            lines = ["", *table_lines(brief, width, (most, _BRIEF[1]), whole=False)]
+            lines += [words(f"... {out} more: summary(full=True)")] if out else []
+            if len(lines) + spare <= room:
+                break
+    shown = 0
+    for note in notes:
+        if shown < _NOTES and len(lines) + len(note) <= room:
+            lines, shown = [*lines, *note], shown + 1
+    return lines, shown
 
 
-def _room(document: Document) -> int:
-    """How many notes a brief answer has, fewer below more lines."""
-    return _NOTES - max(len(document.lines) - 1, 0)
-
-
-def _left(document: Document) -> list[str]:
-    """What a brief answer leaves out, and how to see it."""
+def _left(document: Document, notes: int) -> str:
+    """What the answer is about, what a brief one leaves out beside so many notes, and how to see it."""
     blocks = sum(isinstance(one, Table | Matrix | Curve) for one in document.blocks) - bool(document.tables())
-    left = ((blocks, "table"), (len(_most_important(document)) - _room(document), "note"))
-    parts = [f"{count} more {what}{'s' if count > 1 else ''}" for count, what in left if count > 0]
-    return [f"{', '.join(parts)}: summary(full=True)"] if parts else []
+    numbers = ((blocks, "more table"), (notes, "more note"))
+    parts = [number_of(count, what) for count, what in numbers if count > 0]
+    left = f"{', '.join(parts)}: summary(full=True)" if parts else ""
+    return "; ".join(filter(None, (document.about, left)))
 
 
 def _most_important(document: Document) -> list[Note]:
@@ -99,11 +101,13 @@ def _most_important(document: Document) -> list[Note]:
     return [Note("bad", document.doubt), *notes] if document.doubt else notes
 
 
-def _shortened(line: str, width: int) -> str:
-    """A line that is the last of a text which goes on."""
-    while size(line) + 4 > width:
-        line = line.rpartition(" ")[0] or line[:-1]
-    return f"{line} ..."
+def _short(note: Note, width: int, words: Words) -> list[str]:
+    """Lines of a note; of one too long for a brief answer without its last sentences or clauses."""
+    lines, text = _note(note, width, words), note.text
+    while len(lines) > _NOTE and (end := max(text.rfind(". "), text.rfind("; "))) > 0:
+        text = text[:end]
+        lines = _note(note._replace(text=f"{text}."), width, words)
+    return lines
 
 
 def _block(block: Block, width: int, words: Words) -> list[str]:
@@ -139,7 +143,7 @@ def table_lines(table: Table, width: int, most: tuple[int, int] = _FULL, *, whol
 
     `most` rows, and how many of them are the last ones; `whole`: what finds no room stands in a second table.
     """
-    first, last, out = few(table.ordered(), *most)
+    first, last, out = table.shown(*most, full=whole)
     rows = (*first, *last)
     places = [*range(len(first)), *range(len(table.rows) - len(last), len(table.rows))]
     ranks = [f"{k + 1} " if table.queue else "" for k in places]
@@ -149,7 +153,7 @@ def table_lines(table: Table, width: int, most: tuple[int, int] = _FULL, *, whol
         for one in table.columns
     ]
     label = ["", *map(escaped, names)]
-    split = len(first) + 1 if out else None
+    split = len(first) + 1 if last else None
     return _laid_out(label, columns, width, (split, out), whole)
 
 
@@ -238,18 +242,34 @@ def off_diagonal(block: Matrix) -> list[tuple[int, int]]:
 
 
 def _series_lines(block: Curve, name: str, width: int) -> list[str]:
-    """Some points of a curve, evenly spread."""
+    """Some points of a curve, evenly spread; where they have names, these and more of them."""
     points = block.series[name]
     known = [k for k, value in enumerate(points["mean"]) if value is not None]
-    step = max((len(known) - 1) / (_POINTS - 1), 1)
-    chosen = sorted({known[round(j * step)] for j in range(min(_POINTS, len(known)))}) if known else []
+    most = _FULL[0] if block.named else _POINTS
+    step = max((len(known) - 1) / (most - 1), 1)
+    chosen = sorted({known[round(j * step)] for j in range(min(most, len(known)))}) if known else []
+    x, form = points["x"], ".0f" if all(float(points["x"][k]).is_integer() for k in known) else ".3f"
     ends = [points[end] for end in ("low", "high") if end in points]
     label = [plain(name) if name else "", *[""] * len(chosen)]
     columns = [
-        [plain(block.x), *(number(points["x"][k]) for k in chosen)],
+        [plain(block.x), *(plain(block.named.get(x[k], "")) or number(x[k], form) for k in chosen)],
         [plain(block.y), *(cell_text([points["mean"][k], *(end[k] for end in ends)]) for k in chosen)],
     ]
-    return _laid_out(label, columns, width, (None, 0)) if chosen else []
+    left = [f"... {len(known) - len(chosen)} more (in the JSON)"] * (len(known) > len(chosen))
+    return [*_laid_out(label, columns, width, (None, 0)), *left] if chosen else []
+
+
+def _next(step: str, width: int, words: Words, full: bool) -> list[str]:
+    """The command worth running next, and what it is for."""
+    if not step:
+        return []
+    command, _, comment = escaped(words(step)).partition("  # ")
+    lines = [*([""] if full else []), *_command(f"next: {command}", width)]
+    if comment and size(lines[-1]) + 4 + size(comment) <= width:
+        lines[-1] += f"  # {comment}"
+    elif comment:
+        lines += wrapped(comment, width, "  # ")
+    return lines
 
 
 def _command(text: str, width: int) -> list[str]:

@@ -94,6 +94,7 @@ class Issues(Answer):
     labels: Labels  # that were judged
     level: float  # of the interval
     class_posterior: Float[np.ndarray, "samples classes"]  # under the first assumption; certain where gold
+    each: tuple[float, ...] = ()  # expected number of wrong labels under every assumption; by gold the one
 
     def blocks(self) -> Document:
         """The question, the answer and what stands behind it, for all faces."""
@@ -131,7 +132,7 @@ class Issues(Answer):
             Table("", "Of which class", "class", wrong,
                   [{"class": c, "expected_wrong": v} for c, v in classes.items()]),
             warning_notes((self.caution, *notes)),
-            facts(expected_wrong=self.expected, interval=[low, high], classes=classes),
+            facts(expected_wrong=self.expected, interval=[low, high], classes=classes, target="in-sample"),
         )  # fmt: skip
         about = f"the {len(rows)} most suspicious labels of {len(workers)} labelers"
         return Document("Which labels are wrong?", about, self.sentence, blocks)
@@ -140,8 +141,11 @@ class Issues(Answer):
     def sentence(self) -> str:
         """How many labels are wrong."""
         low, high = self.interval
+        ends = [f"{number:.0f}" for number in (min(self.each), max(self.each))] if self.each else []
+        number = " to ".join(ends) if len(set(ends)) > 1 else f"{self.expected:.1f}"
+        why = ", by what is assumed of shared errors" if " to " in number else ""
         return (
-            f"{self.expected:.1f} of {self.label.size} labels are expected to be wrong "
+            f"{number} of {self.label.size} labels are expected to be wrong{why} "
             f"({100 * self.level:g} % {low:.0f} to {high:.0f})."
         )
 
@@ -199,7 +203,7 @@ def suspicious_labels(
             errors = [np.hypot(own_errors, _OF_COUNT * n) * rng.standard_normal(n.size) for n in numbers]
             numbers = [(n + off).clip(0, label.size) for n, off in zip(numbers, errors, strict=True)]
         ends = [np.quantile(n, tails) for n in numbers]
-        expected = float(rows[0].sum())
+        expected, each = float(rows[0].sum()), tuple(float(row.sum()) for row in rows)
         tells = caution in (_OF_MODEL, _MEASURED)
         interval = float(min(e[0] for e in ends)) if tells else 0.0, float(max(e[1] for e in ends))
     else:
@@ -208,7 +212,7 @@ def suspicious_labels(
         low, high = law.interval(level)
         design = "at random" if known.at_random else "as their table says"
         caution, size = _OF_GOLD.format((known.classes >= 0).sum(), design), label.size
-        expected, interval = float(law.mean * size), (float(low * size), float(high * size))
+        expected, interval, each = float(law.mean * size), (float(low * size), float(high * size)), ()
         means[0] = clamp(means[0], known.classes)
         gold_of_label = known.classes[sample]
         rows = [np.where(gold_of_label >= 0, gold_of_label != label, row) for row in rows]
@@ -217,7 +221,7 @@ def suspicious_labels(
     return Issues(
         sample[order], labeler[order], label[order], wrong[order], low[order], high[order], expected,
         interval, np.bincount(labeler, wrong, labels.num_labelers),
-        np.bincount(label, wrong, labels.num_classes), caution, labels, level, means[0],
+        np.bincount(label, wrong, labels.num_classes), caution, labels, level, means[0], each,
     )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from jtruth._files import write_picture
-from jtruth.cli.options import EVERY, argument, command, next_step, option, refuse, shared, written
+from jtruth.cli.options import EVERY, READING, argument, command, next_step, option, refuse, shared, written
 from jtruth.cli.output import give, progress, required, whole
 
 GRADED = {  # what to grade, by what, and how
@@ -17,7 +17,9 @@ GRADED = {  # what to grade, by what, and how
     "method": option("bayes, sampling, ...", "bayes"),
     "fast": option("The normal law around a mode; as --method laplace.", False),
     "target": option("population (new samples; default), or in-sample."),
-    "inclusion": option("A table task, inclusion: chances to be in gold.", kind=Path),
+    "inclusion": option(
+        "A table task, inclusion: chances to be in gold.", kind=Path, rich_help_panel=READING
+    ),
     **shared("positive", "order", "common_only"),
 }
 
@@ -69,6 +71,11 @@ def evaluate(args: Any) -> None:
         raise ValueError("--metric is what groups are compared by: say --by COLUMN too, or leave it out")
     if args.plot is not None and not args.scores:
         raise ValueError("--plot draws the curves of --scores; say --scores too, or leave it out")
+    if args.scores and args.by is not None:
+        raise ValueError(
+            "--scores grades the scores of all samples, and --by compares predicted classes in groups. Leave "
+            "one out, or grade the scores of each group in a file of its own"
+        )
     if args.scores or args.by is not None:
         refuse(
             {"--calibration": args.calibration}, "is for one classifier or rater: leave --scores and --by out"
@@ -87,17 +94,16 @@ def evaluate(args: Any) -> None:
 def _next(args: Any, tables: Any = None) -> str:
     """The command worth running next: gold (of `tables`) where only gold helps, else a look at the labels."""
     if args.command is evaluate and args.calibration is not None:
-        return next_step(args, "--full", "the checks of the calibration")
+        return "" if args.full else next_step(args, "--full", "the checks of the calibration")
     if tables is not None:
         return tables.gold_step()
     return next_step(args, "", "what the labels look like, and what is suspicious", "inspect")
 
 
 def _refuse_idle(args: Any, where: str) -> None:
-    idle = {"--rater": args.rater, "--order": args.order,
-            "--fast": args.fast or None,
+    idle = {"--order": args.order, "--fast": args.fast or None,
             "--method": None if args.method == "bayes" else args.method}  # fmt: skip
-    refuse(idle, f"has no say where {where}; leave it out")
+    refuse(idle, f"is not used where {where}; leave it out")
 
 
 def _target(args: Any) -> dict[str, str]:
@@ -106,14 +112,15 @@ def _target(args: Any) -> dict[str, str]:
 
 def _groups(args: Any) -> Any:
     _refuse_idle(args, "groups are compared (--by)")
-    if args.predictions is None:
-        raise ValueError("say what to grade in every group: --predictions PRED.csv")
+    if (args.predictions is None) == (args.rater is None):
+        raise ValueError("say what to grade in every group: either --predictions PRED.csv or --rater WORKER")
     from jtruth.cli.reading import Tables, with_notes
     from jtruth.evaluation import compare_groups
 
     with progress("answer") as advance:
         tables = Tables(args, args.predictions, args.gold, args.noise, by=args.by)
-        y_pred, notes = tables.predictions(args.predictions)
+        file = args.predictions
+        y_pred, notes = tables.rater(str(args.rater)) if file is None else tables.predictions(file)
         comparison = compare_groups(
             y_pred, tables.labels, tables.groups(1), metric=args.metric, positive=tables.positive,
             **_target(args), **tables.known(args.inclusion), progress=advance,
@@ -127,7 +134,7 @@ def _grade_scores(args: Any) -> None:
     if args.predictions is None:
         raise ValueError("--scores grades the scores of a file: give --predictions PRED.csv")
     _refuse_idle(args, "scores are graded")
-    refuse({"--require": args.require}, "is not for --scores; leave one out")
+    refuse({"--require": args.require, "--rater": args.rater}, "is not for --scores; leave one out")
     with progress("answer") as advance:
         tables = Tables(args, args.predictions, args.gold, args.noise)
         scores, notes = tables.scores(args.predictions)

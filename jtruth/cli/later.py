@@ -4,8 +4,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from jtruth._files import write_table
 from jtruth.cli.options import (
     EVERY,
@@ -36,6 +34,8 @@ def ask(args: Any) -> None:
         raise ValueError(
             "which labels to ask for depends on the classifier: give --predictions, or say --truth"
         )
+    import numpy as np
+
     from jtruth.answers import Column, Document, Note, Notes, Queue, facts
     from jtruth.cli.reading import Tables
 
@@ -93,7 +93,8 @@ def _truths(args: Any, tables: Any, y_pred: Any) -> tuple[str, list, list, Any]:
     if args.out is not None:
         write_table(args.out, header, rows)
     head = (
-        f"Verify these {args.num}, a random sample in strata of prediction and vote, in this order. Fill in "
+        f"Verify these {args.num}, in this order: a random sample in strata of prediction and vote, chosen "
+        "for intervals of these samples. Fill in "
         f"column {header[1]} of the table that --out writes: it is the next --gold, of every command."
     )
     shown = [[row[0], *row[2:]] for row in rows[: args.num]]
@@ -121,17 +122,19 @@ def _truths(args: Any, tables: Any, y_pred: Any) -> tuple[str, list, list, Any]:
 )  # fmt: skip
 def plan(args: Any) -> None:
     """What more labels, or gold, would give; with --width the cheapest samples, labels and gold for that."""
-    from jtruth.cli.reading import class_code, labels_of, numbers
+    from jtruth.cli.reading import Tables, class_code, numbers
     from jtruth.planning import best_plan, read_setting
 
     if args.file is not None and args.width is args.budget is None:
         return _more(args)
-    idle = {f"--{name}": getattr(args, name) for name in ("gold", "predictions", "assume")}
+    idle = {f"--{name}": getattr(args, name) for name in ("predictions", "assume")}
+    idle |= {"--gold": args.gold if args.file is None else None}
     refuse(idle, "is for a file of labels without --width and --budget")
-    labels = None if args.file is None else labels_of(args)
+    tables = None if args.file is None else Tables(args, args.gold)
+    labels, gold = (None, None) if tables is None else (tables.labels, tables.gold())
     positive = class_code(args.positive, labels)
     setting = read_setting(
-        args.labeler or (), labels, key=args.seed, prior=numbers(args.prior),
+        args.labeler or (), labels, gold=gold, key=args.seed, prior=numbers(args.prior),
         classifier=args.classifier, cost_label=args.cost_label, positive=positive,
         metric=args.metric or "accuracy",
         rates=args.rates, target=args.target, level=args.level, cost_sample=args.cost_sample,
@@ -142,8 +145,16 @@ def plan(args: Any) -> None:
             setting, width=args.width, budget=args.budget, key=args.seed, num_samples=args.samples,
             max_samples=args.max_samples, num_sets=args.sets, progress=advance,
         )  # fmt: skip
-    step = next_step(args, "--cost-gold 1", "what answers of an expert at that price would save")
-    give(args, search, step if args.cost_gold == float("inf") else "")
+    give(args, search, _priced(args, tables, "what answers of an expert at that price would save"))
+
+
+def _priced(args: Any, tables: Any, why: str) -> str:
+    """The next command: with the file's own gold, or else with a price of gold."""
+    from jtruth.io.apply import found_beside
+
+    if tables is not None and args.gold is None and found_beside(tables.rows, tables.plan).get("gold"):
+        return tables.gold_step()
+    return next_step(args, "--cost-gold 1", why) if args.cost_gold == float("inf") else ""
 
 
 def _more(args: Any) -> None:
@@ -165,10 +176,10 @@ def _more(args: Any) -> None:
         found = more_data(
             labels, gold, y_pred=y_pred, metric=metric,
             offer=Offer(cost_label=args.cost_label, cost_gold=args.cost_gold),
-            key=args.seed, num_sets=args.sets or 2, progress=advance, **asked,
+            key=args.seed, num_sets=args.sets, progress=advance, **asked,
         )  # fmt: skip
-    step = next_step(args, "--cost-gold 1", "what verified labels at that price would cost")
-    give(args, with_notes(found, labels.notes), step if args.cost_gold == float("inf") else "")
+    step = _priced(args, tables, "what verified labels at that price would cost")
+    give(args, with_notes(found, labels.notes), step)
 
 
 def _numeric(tables: Any, *used: str | None) -> list[str]:
@@ -270,6 +281,8 @@ _SUGGESTED = ("suggested_label", "probability", "rank")
 
 def _write_cleaned(tables: Any, by_sample: bool, posterior: Any, order: Any) -> str:
     """Write the user's table, as it is, with what is suggested beside it; what is to be said of that."""
+    import numpy as np
+
     from jtruth.cleaning.request import suggestions
     from jtruth.io.apply import places_of
 

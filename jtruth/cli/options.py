@@ -9,7 +9,7 @@ options that Typer reads.
 import inspect
 import os
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Annotated, Any
@@ -103,8 +103,8 @@ _SHARED: dict[str, Option] = {  # single options of several commands
     "prior": option("Class prior: .8,.2 or by name, no=.8,yes=.2"),
     "assume": option("independent, ...; a wrong word lists all of them."),
     "labelers_are": option("Who labels: people (narrower); experts, llm_judges."),
-    "calibration": option("Judges' labels with true ones of other items; --gold is in it.", kind=Path),
-    "by": option("Column of groups to compare; or day, week, month of the times."),
+    "calibration": option("Other items' labels and true ones (--gold).", kind=Path),
+    "by": option("A column of groups; or day, week, month, quarter."),
     "order": option("Column of times of labelling, to find drift."),
     "require": option("'pass >= .8': exit code 0 if met, 3 if not, 4 if open.", metavar="<str>",
                       kind=list[str]),
@@ -170,6 +170,7 @@ OUTPUT: dict[str, Option] = {  # how much is printed, and where the answer goes
     # Nobody needs it who has a cache folder of his own, so `--help` leaves it to docs/large_data.md.
     "cache": option("", kind=Path, name="--compilation-cache", hidden=True, callback=_cache),
 }
+SMOOTH = option("With --by: whether groups in time are smoothed.", kind=bool, name="--smooth/--no-smooth")
 TABLE, EVERY = DRAWS | LABELS | OUTPUT, DRAWS | LABELS | BESIDE | OUTPUT
 
 
@@ -224,12 +225,12 @@ def flat(command: Callable[[Any], None]) -> Callable[..., None]:
     return run
 
 
-def typed(args: Any, every: bool = True) -> str:
-    """Options that are not at their defaults, as they are typed, all or those of `LABELS`; none of output."""
+def typed(args: Any, names: Container[str] | None = None) -> str:
+    """Options that are not at their defaults, as they are typed, all or those of `names`; none of output."""
     words: list[str] = []
     for name, (hint, default) in COMMANDS[args.command][0].items():
         info, value = hint.__metadata__[0], getattr(args, name)
-        meant = name not in OUTPUT and (every or name in LABELS)
+        meant = name not in OUTPUT and (names is None or name in names)
         if meant and isinstance(info, OptionInfo) and value != default:
             yes, _, no = str(info.default).partition("/")  # Typer keeps the first name there
             if isinstance(value, bool):
@@ -244,5 +245,9 @@ def next_step(args: Any, more: str, why: str, name: str = "") -> str:
     """A command worth running next: the same with more options, or (`name`) another for these labels."""
     file = getattr(args, "file", None)
     path = "" if file is None else shlex.quote(str(file))
-    words = ("jtruth", name or args.command.__name__, path, typed(args, every=not name), more)
+    other = next((COMMANDS[one][0] for one in COMMANDS if one.__name__ == name), {})
+    kept = (
+        {*LABELS, *(one for one in other if one in KNOWN_GOLD or one.startswith("gold_"))} if name else None
+    )
+    words = ("jtruth", name or args.command.__name__, path, typed(args, kept), more)
     return f"{' '.join(filter(None, words))}  # {why}"

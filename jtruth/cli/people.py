@@ -15,6 +15,7 @@ from jtruth.cli.options import (
     KNOWN_GOLD,
     LABELS,
     OUTPUT,
+    SMOOTH,
     TABLE,
     WRITTEN,
     argument,
@@ -28,6 +29,7 @@ from jtruth.cli.options import (
 )
 from jtruth.cli.output import give, progress
 
+COMPARISONS = "Each row compares two systems: this is a file of preferences."
 QUICK_ABOVE = 2_000_000  # labels; sampling so many takes minutes
 QUICK = (
     "over {:,} labels, so labelers are learned by EM instead of sampling; --no-fast samples, and takes long"
@@ -40,27 +42,42 @@ QUICK = (
 )  # fmt: skip
 def inspect(args: Any) -> None:
     """Say how a label file is read, what can be estimated from it, and what is suspicious."""
+    from jtruth.answers import Document
     from jtruth.cli.reading import open_labels
     from jtruth.inspection import inspect_labels
     from jtruth.io import inspect_file
     from jtruth.io.apply import NotOneClass, found_beside
     from jtruth.io.plan import UNKNOWN
     from jtruth.io.reading import labels_of_rows
+    from jtruth.pairwise.columns import compares
 
     args.missing = args.missing or "drop"  # a first look takes missing labels as they are
     file = open_labels(args)  # once: a pipe cannot be read again, and a long file takes time
     if args.save_plan is not None:
         plan = replace(file.plan, missing=None) if file.plan.missing == "drop" else file.plan
         write_text(args.save_plan, json.dumps(plan.to_dict(), indent=1, ensure_ascii=False) + "\n")
-    if file.plan.doubts or file.plan.layout == UNKNOWN:
+    open_ = file.plan.doubts or file.plan.layout == UNKNOWN
+    compared = compares(file.table) and not any((args.task, args.worker, args.label, args.labelers))
+    plain = SimpleNamespace(**vars(args) | {"missing": None, "save_plan": None})
+    step = next_step(plain, "", "which system is preferred", "preferences") if compared else ""
+    if open_ and not compared:
         return _give_look(args, inspect_file(file))
-    rows = file.rows()
     try:
+        rows = file.rows()
         labels = labels_of_rows(rows, file.plan)
-    except NotOneClass as why:
+    except ValueError as why:
+        if compared:  # not as labels, then
+            args.how_read = ""
+            return give(args, Document("How is this file read?", "", COMPARISONS, ()), step)
+        if not isinstance(why, NotOneClass):
+            raise
         return _give_look(args, inspect_file(file), f"{why}.")
     beside = found_beside(rows, file.plan)
-    give(args, inspect_labels(labels, file=str(args.file), options=_needed(args, labels), beside=beside))
+    found = inspect_labels(labels, file=str(args.file), options=_needed(args, labels), beside=beside)
+    if not compared:
+        return give(args, found)
+    document = found.blocks()
+    give(args, document._replace(lines=(COMPARISONS, *document.lines)), step)
 
 
 def _needed(args: Any, labels: Any) -> str:
@@ -193,6 +210,7 @@ def _drawn(args: Any) -> tuple[Any, list[str], Any]:
                 name="--fast/--no-fast"),
     update=written("State of a stream of labels (begun if there is none): add LABELS, as --fast."),
     model=option("An annotation model by NUTS, as in `jtruth models`."),
+    smooth=SMOOTH,
 )  # fmt: skip
 def labelers(args: Any) -> None:
     """Each labeler's accuracy and confusion matrix with intervals, worst first."""
@@ -334,7 +352,8 @@ def consensus(args: Any) -> None:
     tables, prior = Tables(args, args.gold), numbers(args.prior)
     answer = consensus(tables.labels, args.method, gold=tables.gold(), prior=prior, key=args.seed)
     if args.out is not None:
-        write(answer, args.out, format=args.format, source=tables.opened, question=args.question)
+        shown = write(answer, args.out, format=args.format, source=tables.opened, question=args.question)
+        answer = answer if shown is None else answer.with_warnings((shown,))
     step = next_step(args, "", "which labels may be wrong, and how many", "clean")
     give(args, answer, step)
 

@@ -1,7 +1,7 @@
 """From what a person typed to labels, predictions, gold and noise models."""
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import reduce
@@ -13,11 +13,11 @@ import numpy as np
 
 from jtruth._validation import check_columns, positive_of, with_tasks
 from jtruth._validation.text import TextTable
-from jtruth._validation.words import LOOK, Read, column_called, duplicates, number_in
+from jtruth._validation.words import LOOK, Read, column_called, duplicates, number_in, quoted
 from jtruth.cli.options import COMMANDS, as_typed, next_step
 from jtruth.io import FilePlan, Gold, apply, read_noise, read_predictions, read_scores
 from jtruth.io.apply import found_beside
-from jtruth.io.cells import typed_map, typed_names
+from jtruth.io.cells import says_nothing, typed_map, typed_names
 from jtruth.io.columns import role_of
 from jtruth.io.gold import INCLUSION, SIZE, STRATUM, read_gold_sample
 from jtruth.io.parsing import as_table
@@ -36,6 +36,13 @@ UNUSED = "column {!r} of the gold has no say in this answer"
 def table_of(path: Any, columns: Any) -> TextTable:
     """A table beside the labels, read as was typed."""
     return as_table(path, columns.sep)._replace(decimal=columns.decimal)
+
+
+def new_file(name: str) -> str:
+    """This name, or one with a number where there is such a file."""
+    stem, ending = Path(name).stem, Path(name).suffix
+    names = (name, *(f"{stem}{k}{ending}" for k in range(2, 100)))
+    return next(one for one in names if not Path(one).exists())
 
 
 class Tables:
@@ -61,10 +68,25 @@ class Tables:
             plan, self.group_of = apply.by_group(self.opened.table, self.opened.plan, by)
             self.opened = self.opened._replace(plan=replace(plan, doubts=()))
         self.rows, args.how_read = self.opened.rows(), self.plan.sentence()
-        self.labels = labels_of_rows(self.rows, self.opened.plan)
+        self.labels = self._labels(column_of(gold))
         if judged:
             kept = [t for t, name in enumerate(self.labels.worker_names) if name not in judged]
             self.labels = self.labels.select_labelers(kept)
+
+    def _labels(self, gold: str | None) -> Labels:
+        """The labels; of judges who always say the same, the column of gold may name the classes."""
+        try:
+            return labels_of_rows(self.rows, self.plan)
+        except ValueError as why:
+            if gold is None or self.plan.classes is not None or "the only label" not in str(why):
+                raise
+            (true,) = self.opened.table.pick({"gold": gold})
+            classes = tuple(sorted({str(one) for one in true if not says_nothing(str(one), self.plan)}))
+            if len(classes) < 2:
+                raise
+            self.opened = self.opened._replace(plan=replace(self.plan, classes=classes))
+            self.rows = self.opened.rows()
+            return labels_of_rows(self.rows, self.plan)
 
     @property
     def plan(self) -> FilePlan:
@@ -190,8 +212,7 @@ class Tables:
             return next_step(
                 self.args, f"{given} --gold {shlex.quote(found)}".strip(), "what people verified"
             )
-        names = ("to_verify.csv", *(f"to_verify{k}.csv" for k in range(2, 100)))
-        path = next(name for name in names if not Path(name).exists())
+        path = new_file("to_verify.csv")
         num, why = min(30, self.labels.num_samples), f"fill it in, then add --gold {path}"
         if asking:
             return next_step(self.args, f"--ask {num} {asking} {path}", why)
@@ -204,11 +225,9 @@ class Tables:
         return apply.columns_beside(self.opened.table, self.plan, self.labels, [column_of(self.args.gold)])
 
     def alone(self, worker: str) -> tuple[np.ndarray, tuple[str, ...]]:
-        """(y_pred, notes) of one labeler, whose error rates come from a calibration: others are left out."""
-        t = self.labels.worker_index(worker)
-        mine = self.labels.select_labelers([t])
-        self.labels = mine = mine.restrict(np.flatnonzero(mine.labels_per_sample()))
-        return with_tasks(mine.labels_of(worker), mine.tasks), ()
+        """(y_pred, notes) of one labeler, whose error rates come from a calibration, of what he labelled."""
+        self._keep(np.flatnonzero(np.asarray(self.labels.labels_of(worker)) >= 0))
+        return with_tasks(self.labels.labels_of(worker), self.labels.tasks), ()
 
     def order(self) -> np.ndarray | None:
         """When each sample was labelled, from a column of times or numbers; None if none was named."""
@@ -292,7 +311,9 @@ def with_calibration(args: Any) -> tuple[Any, Any]:
     file = opened(old.file, asked_of(old), old.sep)
     if old.gold is None and (found := found_beside(file.rows(), file.plan).get("gold")):
         old.gold = Path(found)
-    tables = Tables(old, old.gold, by=args.by if args.by in file.table.header else None)
+    by = args.by if args.by in file.table.header else None
+    everybody = SimpleNamespace(**vars(old) | {"gold": None})  # whose words are classes too
+    tables = _always_the_same(old, lambda: Tables(everybody).labels, old.gold, by=by)
     new, labels = SimpleNamespace(**vars(args) | {"gold": None}), tables.labels
     who = str(old.gold).removeprefix(_WORKER)
     if who != str(old.gold) and who in map(str, labels.worker_names):  # a labeler like the others
@@ -302,16 +323,31 @@ def with_calibration(args: Any) -> tuple[Any, Any]:
     judges = [name for name in map(str, labels.worker_names) if not PERSON.search(name)]
     if args.file == _STDIN:
         return new, pair
+    header = opened(args.file, asked_of(new), args.sep).table.header
+    common = [name for name in judges if name in header]
     if args.labelers is None:
-        header = opened(args.file, asked_of(new), args.sep).table.header
-        new.labelers = ",".join(name for name in judges if name in header) or None
+        new.labelers = ",".join(common) or None
     try:
-        Tables(new, by=args.by)
+        _always_the_same(new, lambda: labels, by=args.by)
+    except ValueError as why:
+        if common or "no column" not in str(why):
+            raise
+        raise ValueError(
+            f"{args.file.name}: no judge of the calibration ({quoted(judges, 4)}) is in it; the columns are "
+            f"{quoted(header, 8)}. Write the judge's name alike in both files"
+        ) from None
+    return new, pair
+
+
+def _always_the_same(args: Any, others: Callable[[], Labels], *files: Any, by: str | None) -> Tables:
+    """The tables of a judge who may always say the same: `others` name the classes then."""
+    try:
+        return Tables(args, *files, by=by)
     except ValueError as why:
         if args.classes is not None or "the only label" not in str(why):
             raise
-        new.classes = list(map(str, labels.class_names))  # a judge who always says the same
-    return new, pair
+        args.classes = list(map(str, others().class_names))
+        return Tables(args, *files, by=by)
 
 
 def asked_of(args: Any) -> FilePlan:

@@ -1,5 +1,6 @@
 """Shares and probabilities: `jtruth prevalence`, `preferences`, `calibrate`, `correct` from bare counts."""
 
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from jtruth.cli.options import (
     KNOWN_GOLD,
     LABELS,
     OUTPUT,
+    SMOOTH,
     TABLE,
     argument,
     command,
@@ -26,8 +28,7 @@ from jtruth.cli.output import give, progress, required
     **KNOWN_GOLD, **shared("calibration"),
     assume=option("independent, if you can vouch that labelers err so."),
     **shared("labelers_are", "by", "require", "confidence"),
-    smooth=option("With --by: whether days borrow from their neighbours.", kind=bool,
-                  name="--smooth/--no-smooth"),
+    smooth=SMOOTH,
     target=option("population (new samples; default), or in-sample."),
     positive=option("The class whose rate is meant."),
     ask=option("How many samples to name for more gold.", 10),
@@ -56,7 +57,8 @@ def prevalence(args: Any) -> None:
     tasks = [] if request is None else [str(labels.task_names[i]) for i in request.samples]
     answer, name = with_notes(answer, labels.notes), str(labels.class_names[code])
     step = tables.gold_step(asking="--ask-out")
-    step = next_step(args, "--full", "the judges' error rates, and the checks") if calibration else step
+    if calibration:
+        step = "" if args.full else next_step(args, "--full", "the judges' error rates, and the checks")
     answer = required(args, answer)
     document = answer.blocks().more(
         sentence_notes("", "What to find out next", _advice(request, tasks, name), "do"),
@@ -152,12 +154,17 @@ _READ = ("task", "worker", "label", "labelers", "sep", "classes", "repeats", "ma
     correct=option("Strengths of what is true by the judges' error rates, not of their answers.", False),
     assume=option("independent, if you can vouch that judges err so."),
     **shared("labelers_are"),
+    ask=option("How many random comparisons --ask-out writes.", 30),
+    ask_out=written("Write comparisons for people to decide: with winners it is the next --gold.", True),
 )  # fmt: skip
 def preferences(args: Any) -> None:
     """Say which system is preferred: win rates, position bias, strengths, ranks."""
+    from jtruth._random import host_rng
+    from jtruth.cli.reading import new_file
     from jtruth.io.cells import typed_map, typed_names
     from jtruth.io.plan import FilePlan
     from jtruth.pairwise import preferences
+    from jtruth.pairwise.reading import VERIFIED, to_verify
 
     def names(text: str | None) -> list[str]:
         return typed_names([text] if text else ())
@@ -172,8 +179,15 @@ def preferences(args: Any) -> None:
         correct=args.correct or None, key=args.seed, systems=names(args.systems), order=args.order, plan=plan,
         sep=args.sep,
     )  # fmt: skip
-    step = next_step(args, "--gold GOLD.csv", f"columns {', '.join(answer.comparisons.columns)}")
-    give(args, answer, "" if args.gold else step)
+    found = answer.comparisons
+    if args.ask_out is not None:
+        chance = host_rng(args.seed, "comparisons to verify")
+        write_table(args.ask_out, VERIFIED, to_verify(found, args.ask, chance))
+    path = new_file("to_verify.csv")
+    step = next_step(args, f"--ask-out {path}", f"fill in the winners, then add --gold {path}")
+    if found.people:
+        step = next_step(args, f"--gold {shlex.quote(found.people)}", "what people preferred")
+    give(args, answer, "" if args.gold or args.ask_out else step)
 
 
 _PAIR = "such as 68/1000"

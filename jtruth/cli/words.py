@@ -23,6 +23,7 @@ _PHRASES = (
     (r"\b\w+=\.\.\., (--\w)", r"\1"),
     (r"\bnum_samples and num_warmup\b", "--samples and --warmup"),
     (r"; key (\d+)", r"; seed \1"),
+    (r"\bsmooth=False\b", "--no-smooth"),
     (r"\bsummary\(full=True\)", "--full"),
     (r" \(or set num_classes\)", ""),
     (r"bins=MergedBins\(15\)", "--merge-bins"),

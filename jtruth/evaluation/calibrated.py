@@ -6,8 +6,9 @@ given the class may not (`jtruth.stats.elsewhere` has the model). Where the item
 random part of the new ones, `gold=` is the answer instead, and takes less for granted.
 
 Predictions of a classifier are groups of items, as systems are: what is taken for granted beside is that it
-errs independently of the judges, given the class. Where predictions are the only judge's own labels, his
-table of classes and labels is the answer. Measured: `benchmarks/calibration_elsewhere.py`.
+errs independently of the judges, given the class. Where predictions are a judge's own labels, his table of
+classes and labels is the answer, and the other judges help to say what the items are. Measured:
+`benchmarks/calibration_elsewhere.py`.
 """
 
 import re
@@ -46,8 +47,16 @@ SAME = (
     "{} calibration items have the ids and labels of these samples, and would count twice. If people "
     "labelled a part of these very samples, give their labels as gold, and no calibration"
 )
+OVERLAP = (
+    "{} have ids of new samples, with other labels. If they are the same items, leave them out of the new "
+    "ones; if only the ids look alike, nothing is wrong"
+)
+OTHER_CLASSES = (
+    "the classes differ: the calibration has {}, these labels have {}. Write them alike in both sets"
+)
 NO_TRUTH = (
-    "calibration needs labels and true classes of other items: {}give (labels, gold), or --gold column:NAME"
+    "calibration needs labels and true classes of other items: {}give (labels, gold). On the command line "
+    "say --gold column:NAME"
 )
 
 
@@ -94,7 +103,9 @@ def together(labels: Any, calibration: Any) -> tuple[Labels, Calibration]:
             f"no calibration item is truly {quoted(labels.class_names[c] for c in absent)}, so the judges' "
             "errors on that class are unknown. Add items of it, as many as of the others if you can"
         )
-    _refuse_same(labels, other, z, judges)
+    notes += _same(labels, other, z, judges)
+    if lost := int((~known).sum()):
+        notes += (f"{lost} of {known.size} calibration items are not used: no truth, or no judge's label",)
     if alone := [name for name in names if name not in theirs]:
         notes += (f"labels of {quoted(alone, 4)} are not used: the calibration has none of them",)
     return labels, Calibration(z[known], gold[known], np.array(judges), notes)
@@ -121,6 +132,8 @@ def _common_classes(labels: Labels, other: Labels, gold: np.ndarray) -> tuple[La
     mine, theirs = (list(map(str, one.class_names)) for one in (labels, other))
     if mine == theirs:
         return labels, other, gold
+    if not set(mine) & set(theirs):
+        raise ValueError(OTHER_CLASSES.format(quoted(theirs, 4), quoted(mine, 4)))
     names = theirs if set(mine) <= set(theirs) else list(dict.fromkeys([*mine, *theirs]))
     codes = [np.array([*map(names.index, own), -1], np.int32) for own in (mine, theirs)]
     mine_now, other_now = (
@@ -130,13 +143,16 @@ def _common_classes(labels: Labels, other: Labels, gold: np.ndarray) -> tuple[La
     return mine_now, other_now, codes[1][gold]
 
 
-def _refuse_same(labels: Labels, other: Labels, z: np.ndarray, judges: list[int]) -> None:
+def _same(labels: Labels, other: Labels, z: np.ndarray, judges: list[int]) -> tuple[str, ...]:
+    """What is to be said of items in both sets; refuses many with the same labels."""
     place = {str(task): i for i, task in enumerate(labels.tasks or ())}
     both = [(place[str(task)], i) for i, task in enumerate(other.tasks or ()) if str(task) in place]
-    if len(both) >= FEW:
-        here, there = map(list, zip(*both, strict=True))
-        if np.array_equal(labels.to_matrix()[here][:, judges], z[there]):
-            raise ValueError(SAME.format(len(both)))
+    if not both:
+        return ()
+    here, there = map(list, zip(*both, strict=True))
+    if len(both) >= FEW and np.array_equal(labels.to_matrix()[here][:, judges], z[there]):
+        raise ValueError(SAME.format(len(both)))
+    return (OVERLAP.format(number_of(len(both), "calibration item")),)
 
 
 class Calibrated(NamedTuple):
@@ -147,6 +163,7 @@ class Calibrated(NamedTuple):
     class_posterior: np.ndarray  # (samples, classes)
     verdict: np.ndarray  # (samples,) codes; one more where there is no label
     verdict_rates: np.ndarray  # (draws, classes, verdicts) p(verdict | class)
+    own: bool  # whether the predictions are labels of a judge
     assumed: str
     rates: tuple[dict[str, Any], ...]  # of each judge in each class
     checks: tuple[Check, ...]
@@ -163,12 +180,18 @@ def by_calibration(data: Inputs, calibration: Calibration, *, hard: bool = False
     labels, classes, truth = data.own_labels(), len(data.classes), calibration.truth
     z, rng = labels.to_matrix()[:, calibration.judges], host_rng(data.key, "calibration from elsewhere")
     has = (z >= 0).any(axis=1)
-    own = z.shape[1] == 1 and data.symbols is None and np.array_equal(z[has, 0], data.y_pred[has])
+    mine = [] if data.symbols is not None else np.flatnonzero((z == data.y_pred[:, None])[has].all(axis=0))
+    own = len(mine) > 0  # the predictions are the labels of a judge
     symbol, number = (np.zeros_like(data.y_pred), 1) if own else (data.y_pred, data.num_symbols)
     h, judged = elsewhere.verdicts(z[has], calibration.z, truth, classes)
     h, judged = (np.eye(classes)[one.argmax(axis=1)] if hard else one for one in (h, judged))
     table, rates, shares = elsewhere.corrected(h, symbol[has], number, judged, truth, rng)
     of_all, counts = table[..., -1].sum(axis=2), table[..., 0] if own else table[..., :-1].sum(axis=2)
+    if own and z.shape[1] > 1:
+        old, (verdict, judged) = calibration.z[:, mine[0]], (one.argmax(axis=1) for one in (h, judged))
+        there = old >= 0
+        before = old[there], judged[there]
+        counts = elsewhere.of_one_judge(z[has, mine[0]], verdict, before, truth[there], classes, rng)
     joint = shares[:, :, :, None] * rates[:, None]
     given = (joint / joint.sum(axis=2, keepdims=True)).mean(axis=0)  # (groups, classes, verdicts)
     p = shares.mean(axis=0)[symbol]
@@ -196,7 +219,7 @@ def by_calibration(data: Inputs, calibration: Calibration, *, hard: bool = False
     verdict = np.full(has.size, classes)
     verdict[has] = h.argmax(axis=1)
     verdict_rates = np.concatenate([rates, np.ones_like(rates[:, :, :1])], axis=2)
-    return Calibrated(counts, of_all, p, verdict, verdict_rates, assumed, rows, checks, (*loud, *notes))
+    return Calibrated(counts, of_all, p, verdict, verdict_rates, own, assumed, rows, checks, (*loud, *notes))
 
 
 def _of_judges(

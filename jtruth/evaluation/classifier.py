@@ -150,7 +150,7 @@ def _answer(
     `unbiased` counts are not kept to [0, 1].
     """
     about = answer.table if unbiased else data.about(answer.table)
-    named = answer.classes, answer.positive, one_judge.MORE if data.settled else ()
+    named = answer.classes, answer.positive, data.more
     metrics = estimates(about, *named)
     warnings = (*model.warnings, *inputs.warnings(data), *answer.warnings)
     if not unbiased and answer.method != "bayes":
@@ -226,11 +226,14 @@ def _by_calibration(data: Inputs, calibration: calibrated.Calibration) -> Evalua
     found = calibrated.by_calibration(data, calibration)
     p = found.class_posterior
     answer = methods.answer_of(found.counts, data, warnings=found.warnings)
-    laws = estimates(data.about(answer.table), *data.answered)
+    about, judge = data.about(answer.table), found.own and len(data.classes) == 2
+    laws = estimates(about, *data.answered, one_judge.MORE if judge else ())
     alone = [Assumption("calibration", found.assumed, laws, None, answer.table)]
     result = _answer(data, answer, Model(p, p.mean(axis=0)), (), what_if=alone, checks=found.checks)
-    apart = calibrated.APART in found.assumed  # else the vote is what is graded
-    return replace(result, basis=None, baselines=result.baselines if apart else {})
+    return replace(
+        result, basis=None, baselines={} if found.own else result.baselines, metrics=laws,
+        headline=one_judge.HEADLINE if judge else result.headline, num_calibration=calibration.truth.size,
+    )  # fmt: skip
 
 
 def _vouched(data: Inputs, model: Model) -> Evaluation:
@@ -290,7 +293,7 @@ def _by_gold(data: Inputs, model: Model, fit: JointPosterior | None) -> Evaluati
     laws = by_gold.laws_by_gold(
         without, by_gold.labeler_tables_by_gold(labels, posterior, data.known, data.key)
     )
-    asked = [data.positive] if "recall" in data.headline else range(len(data.classes))
+    asked = range(len(data.classes)) if data.graded or "recall" not in data.headline else [data.positive]
     few = by_gold.few_of_classes(data, asked, [data.y_pred])
     notes = (*by_gold.kind_warnings(data.labelers_are, without, laws), *by_gold.gold_warnings(data), *few)
     answer = methods.answer_of(drawn.counts, data, warnings=(*notes, *doubts))
@@ -311,7 +314,9 @@ def _by_ppi(data: Inputs, posterior: np.ndarray) -> list[Assumption]:
     if len(data.classes) == 2 and data.positive == 0:  # (negative, positive), as `Inputs.tables` has it
         y_pred, known, posterior = 1 - y_pred, np.where(known >= 0, 1 - known, -1), posterior[:, ::-1]
     table = by_gold.ppi_table(y_pred, posterior, known, sample)
-    metrics = {name: named_metric(name, classes, positive) for name in default_metrics(classes)}
+    metrics = {
+        name: named_metric(name, classes, positive) for name in (*default_metrics(classes), *data.more)
+    }
     how = {"sample": sample, "table": table, "target": data.target}
     ways: dict[str, dict[str, Any]] = {"ppi": how, "gold_only": how | {"power": 0.0}}
     return [
@@ -329,7 +334,7 @@ def _vote_metrics(data: Inputs, answer: Tested) -> dict[str, float]:
         is_positive = np.arange(len(data.classes)) == data.positive
         merged = np.stack([~is_positive, is_positive]).astype(np.float64)  # (negative, positive)
         table = merged @ table @ merged.T
-    names = (*default_metrics(answer.classes), *(one_judge.MORE if data.settled else ()))
+    names = (*default_metrics(answer.classes), *data.more)
     return {n: float(named_metric(n, answer.classes, answer.positive).of_table(table)) for n in names}
 
 

@@ -27,6 +27,7 @@ from scipy.special import softmax
 from jtruth import _validation as check
 from jtruth._host import log, log_odds
 from jtruth._random import Key, host_rng, stream
+from jtruth._validation.words import number_of
 from jtruth.evaluation import groups as grouped
 from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions.model_error import DIFFERENCE, PredictiveTable, rests_on
@@ -245,7 +246,7 @@ def compare_groups(
         target: as for `compare_classifiers`; new samples are drawn for each group apart.
 
     Raises:
-        ValueError: what `evaluate` refuses, groups of other samples, fewer than 2 groups or above 50.
+        ValueError: what `evaluate` refuses, groups of other samples, fewer than 2 groups.
 
     >>> import jtruth as jt
     >>> y = np.arange(60) % 2
@@ -271,7 +272,8 @@ def compare_groups(
     asked = _Asked(table, what, data.key)
     laws = _group_laws(names, asked, measure, paired)
     return comparison_of(data, measure, laws, [(names, asked)], {"predictions": data.y_pred}, notes,
-                         target=target, sizes=tuple(groups.sizes.tolist()))  # fmt: skip
+                         target=target, sizes=tuple(groups.sizes.tolist()),
+                         axis=None if groups.when is None else groups.axis())  # fmt: skip
 
 
 def _group_laws(
@@ -283,7 +285,8 @@ def _group_laws(
         each = [of.value(metric, g, new) for g in range(len(names))]
         columns = of.columns(metric, new) if of.whole else grouped.apart(each, of.key)
         pairs, points = {pair: two[1 - number] for pair, two in paired.items()}, [law.mean for law in each]
-        laws = grouped.laws_of(names, columns, pairs, _sign(metric), points)
+        compared = grouped.compared_pairs(np.array(points), _sign(metric), ordered=True)
+        laws = grouped.laws_of(names, columns, pairs, _sign(metric), points, compared)
         found.append(replace(laws, values=dict(zip(names, each, strict=True))))
     return found[0], found[1]
 
@@ -337,7 +340,7 @@ def _names(predictions: Any) -> tuple[str, ...]:
             f"predictions is a {type(predictions).__name__}; give a dict, {{name: its predictions}}"
         )
     if len(predictions) < 2:
-        raise ValueError(f"{len(predictions)} classifiers cannot be compared; give two or more")
+        raise ValueError(f"{number_of(len(predictions), 'classifier')} cannot be compared; give two or more")
     bad = next((name for name in predictions if not isinstance(name, str) or not name), None)
     if bad is not None or "" in predictions:
         raise ValueError(f"the name of a classifier is {bad!r}; names are text and not empty")

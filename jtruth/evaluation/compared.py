@@ -24,9 +24,19 @@ from jtruth._one_line import one_line
 from jtruth._random import Key, Stated, host_rng
 from jtruth._validation import positive_line
 from jtruth._validation.words import number_of, plain
-from jtruth.answers import Answer, Column, Document, Table, check_notes, facts, how, law_row, warning_notes
+from jtruth.answers import (
+    Answer,
+    Column,
+    Document,
+    Table,
+    check_notes,
+    facts,
+    how,
+    law_row,
+    warning_notes,
+)
 from jtruth.answers.blocks import cell_text, facts_of, law_column, value_of
-from jtruth.answers.require import Gate, named_quantity, require
+from jtruth.answers.require import Gate, Quantity, named_quantity, require
 from jtruth.evaluation import parts
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import Estimate, check_level
@@ -193,6 +203,7 @@ class Comparison(Laws, Answer):
     at_least: float | None = None  # the requirement
     agreement: Mapping[str, float] = field(default_factory=dict)  # share of all labels that each repeats
     sizes: tuple[int, ...] = ()  # samples of each, where they are groups of samples and no classifiers
+    axis: tuple[list[float], str, dict[float, str]] | None = None  # of groups in order: see `Groups.axis`
     decided: Mapping[Pair, Decided] = field(default_factory=dict)  # samples on which one of two is right
 
     @property
@@ -290,7 +301,12 @@ class Comparison(Laws, Answer):
 
     def require(self, *requirements: str, confidence: float = 0.95) -> Gate:
         """The verdict on "m1 > m2", "m1 - m2 >= -.02", "m1 accuracy >= .8"; see `jtruth.answers.require`."""
-        find = lambda text: named_quantity(text, self, self.noun, (self.metric, title(self.metric)))  # noqa: E731
+
+        def find(text: str) -> Quantity:
+            found = named_quantity(text, self, self.noun, (self.metric, title(self.metric)))
+            alone = self.interval_kind == parts.PREDICTIVE and not np.isnan(found.variance)  # of a difference
+            return found._replace(sure=TOLD) if alone else found
+
         return require(self, find, requirements, confidence, self.num_gold, " > ".join(self.ranking[:2]))
 
     def at_level(self, level: float) -> "Comparison":
@@ -307,8 +323,10 @@ class Comparison(Laws, Answer):
         there = {"classifiers": _classifiers(other, metric).rows, "differences": other._rows()}
         chance = Column("first_better", f"P(first better{self.beyond})", form=".2f")
         shown = [] if all(row["first_better"] is None for row in rows) else [chance]
+        groups = _classifiers(self, metric)
         blocks = (
-            _classifiers(self, metric),
+            groups,
+            *parts.curve_of("comparison.curve", groups, self.axis, metric),
             difference_table("comparison.differences", f"Differences {parts.ABOUT[self.target]}", rows, shown,
                              "not clear"),
             *_decided_table(self, rows),
@@ -327,10 +345,7 @@ class Comparison(Laws, Answer):
         about = f"{', '.join(number_of(*count) for count in counts)}; key {self.key}"
         alarms = parts.first_lines(self.checks, self.warnings)
         lines = (positive_line(self.classes, self.positive, self.positive_chosen),)
-        lines, question = (
-            lines if of_one_class(self.metric) else (),
-            f"Which {self.noun} has the better {metric}?",
-        )
+        lines, question = lines * of_one_class(self.metric), f"Which {self.noun} has the better {metric}?"
         return Document(question, about, _sentence(self, metric, kind), blocks, alarms, lines=lines)
 
     def _rows(self) -> list[dict[str, Any]]:
@@ -393,11 +408,8 @@ def _sentence(comparison: Comparison, metric: str, kind: str) -> str:
     gap, low, high = (format(by * row[name], form) for name in ("mean", "low", "high"))
     says = f"It is not clear whether {either}"
     says = f"{names[0]} has the better {metric} {about}" if comparison.told else says
-    says = (
-        says
-        if comparison.p_tie(first, second) < 1
-        else f"{' and '.join(names)} have the same {metric} {about}"
-    )
+    if not comparison.p_tie(first, second) < 1:
+        says = f"{' and '.join(names)} have the same {metric} {about}"
     says += f": {names[0]} - {names[1]} is {gap}{unit} ({kind} {low} to {high}; {taken})."
     says += f" P({names[0]} better{comparison.beyond}) = {p:.2f}."
     if only is not None:
@@ -411,7 +423,11 @@ def _sentence(comparison: Comparison, metric: str, kind: str) -> str:
 
 
 def _order_text(comparison: Comparison) -> str:
-    """How probable the whole order is, where there is more to it than the first two."""
+    """How probable the whole order is, where there is more to it than the first two; of times how it went."""
+    if comparison.axis is not None and len(comparison.names) > 2 and not comparison.unclear:
+        start, *_, end = comparison.names
+        p = comparison.p_better(end, start)
+        return f"P({plain(end)}, the last, better than {plain(start)}, the first) = {p:.2f}."
     if not 2 < len(comparison.names) <= _MOST_ORDERED or comparison.unclear:
         return ""
     order = ", ".join(map(plain, comparison.ranking))
@@ -438,7 +454,7 @@ def _classifiers(comparison: Comparison, metric: str) -> Table:
          "ranks": None if comparison.unclear else comparison.ranks[place(name)],
          "agreement_with_labels": comparison.agreement.get(name),
          **({"num_samples": comparison.sizes[place(name)]} if comparison.sizes else {})}
-        for name in comparison.ranking
+        for name in (comparison.ranking if comparison.axis is None else comparison.names)
     ]  # fmt: skip
     columns = [Column("mean", metric, ("low", "high"))]
     columns += [] if comparison.unclear else [Column("best", "P(best)", form=".2f")]
@@ -450,9 +466,12 @@ def _classifiers(comparison: Comparison, metric: str) -> Table:
         columns.append(Column("meets", f"P({side} {comparison.at_least:g})", form=".2f"))
     columns += [Column("agreement_with_labels", "labels repeated")] if comparison.agreement else []
     columns += [Column("num_samples", "samples")] if comparison.sizes else []
-    heading = f"{comparison.noun.capitalize()}s {parts.ABOUT[comparison.target]}, the best first"
+    heading = f"{comparison.noun.capitalize()}s {parts.ABOUT[comparison.target]}"
+    heading += ", the best first" if comparison.axis is None else ""
     note = _AGREEMENT if comparison.agreement else ""
-    return Table("comparison.classifiers", heading, "name", tuple(columns), rows, note)
+    order = () if comparison.axis is None else [place(name) for name in comparison.ranking]
+    return Table("comparison.classifiers", heading, "name", tuple(columns), rows, note, order=order,
+                 sequence=comparison.axis is not None)  # fmt: skip
 
 
 def difference_table(

@@ -40,7 +40,7 @@ from jtruth._validation.words import number_in, number_of, plain, some
 from jtruth.answers import Answer, Column, Document, Table, facts, sentence_notes
 from jtruth.answers.data import plain_json
 from jtruth.evaluation.inputs import read_gold
-from jtruth.io.columns import says_something
+from jtruth.io.columns import is_beside, says_something
 from jtruth.labels import Labels
 
 _FEW, _FEWEST, _MOST_CATEGORIES = 5, 10, 20  # labels in a category; of a labeler; categories of a column
@@ -93,7 +93,8 @@ class ErrsOn(Answer):
             Column("points", f"points [{100 * self.level:g} %]", ("low", "high"), "+.1f"),
             Column("with", "with"), Column("q_value", "q", form=".2g"),
         )  # fmt: skip
-        title = "What errors go with, given the true class (percentage points)"
+        title = "What errors go with, given the true class (percentage points"
+        title += "; intervals of findings adjusted for selection)" if self.findings else ")"
         rows = [
             row | {"what": f"{plain(row['worker'])} {row['does']}", "with": _with(row)} for row in self.rows
         ]
@@ -155,18 +156,27 @@ def errs_on(
     asked: list[Explaining] = []
     for name, values in columns.items():
         try:
-            asked += explaining(name, _cells(values, labels, sample, labeler, name))
+            cells = _cells(values, labels, sample, labeler, name)
+            if len(set(cells)) == np.unique(sample).size and _counts(cells) and not is_beside(name):
+                raise _LeftOut("it numbers the samples")
+            asked += explaining(name, cells)
         except _LeftOut as why:
             left_out[name] = str(why)
-    rows = _rows(labels, (labeler, label, known[sample]), asked)
+    rows = _discovered(_rows(labels, (labeler, label, known[sample]), asked), fdr, level)
     return ErrsOn(
-        _discovered(rows, fdr, level), float(fdr), float(level), int((known >= 0).sum()),
+        rows, float(fdr), float(level), int((known >= 0).sum()),
         tuple(dict.fromkeys(one.column for one in asked)), left_out, _warnings(labels, labeler, rows),
     )  # fmt: skip
 
 
 class _LeftOut(ValueError):
     """Why nothing can be asked of a column."""
+
+
+def _counts(cells: Sequence[str]) -> bool:
+    """Whether the cells are 0 or 1 and on."""
+    numbers = sorted({int(one) if one.isascii() and one.isdigit() else -1 for one in cells})
+    return numbers in ([*range(len(numbers))], [*range(1, len(numbers) + 1)])
 
 
 def _cells(values: Any, labels: Labels, sample: np.ndarray, labeler: np.ndarray, name: str) -> list[str]:
@@ -369,12 +379,12 @@ def _discovered(rows: list[dict[str, Any]], fdr: float, level: float) -> tuple[d
     )  # fmt: skip
 
 
-def _warnings(labels: Labels, labeler: np.ndarray, rows: list[dict[str, Any]]) -> tuple[str, ...]:
+def _warnings(labels: Labels, labeler: np.ndarray, rows: Sequence[dict[str, Any]]) -> tuple[str, ...]:
     """Who has too little gold, and what a finding does not say."""
     number = np.bincount(labeler, minlength=labels.num_labelers)
     few = [plain(labels.worker_names[t]) for t in np.flatnonzero(number < _FEWEST)]
     found = [f"fewer than {_FEWEST} labels with gold, so not looked at: {some(few)}"] if few else []
-    return (*found, NOT_CAUSE) if rows else tuple(found)
+    return (*found, NOT_CAUSE) if any(row["clear"] for row in rows) else tuple(found)
 
 
 def _said(row: Mapping[str, Any]) -> str:

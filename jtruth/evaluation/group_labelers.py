@@ -109,7 +109,7 @@ class LabelersByGroup(Answer):
             warning_notes(tuple(doubts)),
             how(("rests on", first.rests_on),
                 ("groups", "judged together" if self.together else "each is judged by its own labels")),
-            facts(groups=list(self.reports), level=self.level, key=self.key),
+            facts(groups=list(self.reports), level=self.level, key=self.key, target=first.target),
         )  # fmt: skip
         about = f"{number_of(len(self.reports), 'group')}, {number_of(len(rows), 'row')}; key {self.key}"
         sentence = self._sentence(gaps, interval_title(self.level, first.interval_kind))
@@ -119,14 +119,14 @@ class LabelersByGroup(Answer):
         """Accuracies over groups in order, of the labelers who differ most between two of them."""
         if self.groups is None or self.groups.when is None:
             return ()
-        x, axis, series = *self.groups.axis(), {}
+        (x, axis, named), series = self.groups.axis(), {}
         spread = {name: -np.ptp(laws.columns.mean(axis=0)) for name, laws in self.laws.items()}
         for worker in sorted(spread, key=spread.__getitem__)[:_CURVES]:
             laws = self.laws[worker].values
             ends = np.array([(law.mean, *law.interval(self.level)[:2]) for law in laws.values()]).T.tolist()
             places = [x[self.groups.names.index(name)] for name in laws]
             series[worker] = dict(zip(("x", "mean", "low", "high"), (places, *ends), strict=True))
-        return (Curve("by.curve", "Accuracy in each group", axis, "accuracy", series),)
+        return (Curve("by.curve", "Accuracy in each group", axis, "accuracy", series, named=named),)
 
     def _sentence(self, gaps: list[dict[str, Any]], kind: str) -> str:
         if not gaps:
@@ -187,7 +187,7 @@ def _together(
     report, given = evaluate_labelers(labels, gold=gold, key=key, level=level, **options), as_key(key)
     (sample, labeler, label), readings = labels.entries(), {"vote": majority(labels.counts())}
     if data.num_gold:
-        readings = {"": labels_only_posterior(labels, stream(given, "labels only"))[0]}
+        readings = {"": labels_only_posterior(labels, stream(given, "labels only, of groups"))[0]}
     elif report.rows:
         readings["learned"] = report.posterior.class_posterior
     kind, laws, all_rows = check_kind(options.get("labelers_are")), {}, {name: [] for name in groups.names}

@@ -50,7 +50,7 @@ from jtruth.evaluation.over_time import (
     shares_in_order,
     symbols_of,
 )  # fmt: skip
-from jtruth.evaluation.parts import ABOUT, IN_SAMPLE, interval_text, taken_as_true
+from jtruth.evaluation.parts import ABOUT, IN_SAMPLE, curve_of, interval_text, taken_as_true
 from jtruth.labels import Labels
 from jtruth.learning.joint.hierarchical import named
 from jtruth.stats.draws import DrawsEstimate
@@ -58,33 +58,37 @@ from jtruth.stats.estimates import Estimate
 from jtruth.stats.ppi import gold_sample
 
 # Groups whose differences are all worked out; samples and gold answers of a group below which that is said;
-# gold answers of each day from which it needs no neighbours; rows of a screen in the order of time.
-ALL_PAIRS, FEW, ENOUGH, _SHORT = 50, 5, 20, 10
+# gold answers of each day from which it needs no neighbours; seconds of a day.
+ALL_PAIRS, FEW, ENOUGH, _DAY = 50, 5, 20, 86_400.0
 _JEFFREYS = 0.5  # samples of each class and group that the prior is worth
 _RAKED = 30  # rounds of raking
 _DRAWS = 4000  # of a group, to compare groups
-_MONTH = re.compile(r"\d{4}-\d\d")
-_UNITS = ("years", 31_557_600.0), ("days", 86_400.0), ("hours", 3600.0), ("seconds", 1.0)
+_MONTH, _QUARTER, _MIDNIGHT = (
+    re.compile(r"\d{4}-\d\d"),
+    re.compile(r"(\d{4})-Q([1-4])"),
+    re.compile(r"[ T]00:00:00(\.0+)?$"),
+)
 SAME_ERRORS = (
-    "labelers are taken to err alike in all groups: if they are kinder to one, as LLM judges may be to their "
-    "own answers, its share and all its differences are off, and only gold of each group can tell"
+    "Labelers are assumed to err alike in all groups. If a judge favors one group, as LLM judges may favor "
+    "their own answers, that group's share is off, and only verified labels in each group can show it."
 )
 WIDE = (
-    "how labelers mislead in one group is taken to say nothing of another, so differences are wide: only "
-    "gold in each group can tell small ones"
+    "How labelers mislead in one group is assumed to say nothing of another, so differences are wide. Verify "
+    "labels in each group to see small ones."
 )
-BY_GOLD = (
-    "gold of all groups together says what the labels are worth; the gold of a group, where there is some, "
-    "corrects that group"
-)
+BY_GOLD = "Verified labels of all groups are pooled; those of each group then adjust it."
 PAIRED = (
-    "differences of groups that have the same items are paired, item by item: narrower than their shares tell"
+    "Groups with the same items are compared item by item, so differences are narrower than their shares."
 )
 SMOOTHED = (
-    "a day borrows from its neighbours (a random walk whose step is learned, and that may jump); "
-    "smooth=False leaves that out"
+    "Groups that follow each other in time are smoothed (a random walk that may jump). To estimate each "
+    "group alone use smooth=False."
 )
 LITTLE = "{} have fewer than {} {}: little is known of their shares"
+TOO_FINE = (
+    "Most of the {} groups have fewer than {} samples. Group by day, week or month instead: by=... (at the "
+    "command line --by week)."
+)
 
 
 class Groups(NamedTuple):
@@ -162,19 +166,8 @@ class Groups(NamedTuple):
         first, second = self.laws.ranking[:2]
         says = {n: f"{plain(n)} ({interval_text(law, level)})" for n, law in self.laws.values.items()}
         p, of_class = self.laws.p_better(first, second), f"share of class {self.positive!r}"
-        if self.dated:
-            start, *_, end = self.names
-            rise, last = self.laws.p_better(end, start), self.laws.ranking[-1]
-            went = (
-                f"rose with probability {rise:.2f}"
-                if rise >= 0.5
-                else f"fell with probability {1 - rise:.2f}"
-            )
-            went = went if max(rise, 1 - rise) >= TOLD else "may have risen or fallen"
-            return (
-                f"The {of_class} {went}, from {says[start]} to {says[end]}. It is largest for {says[first]}, "
-                f"smallest for {says[last]} ({kind})."
-            )
+        if self.when is not None:
+            return f"The {of_class} {self.trend(says)} ({kind})."
         if p < TOLD:
             whole = "Gold and labels" if sum(self.num_gold) else "Labels alone"
             return (
@@ -186,14 +179,29 @@ class Groups(NamedTuple):
             f"largest of all with {self.laws.best[first]:.2f} ({kind})."
         )
 
+    def trend(self, says: Mapping[str, str]) -> str:
+        """How the share went from the first group to the last, and where it is largest and smallest."""
+        start, *_, end = self.names
+        rise, (largest, *_, smallest) = self.laws.p_better(end, start), self.laws.ranking
+        went = f"rose with probability {rise:.2f}" if rise >= 0.5 else f"fell with probability {1 - rise:.2f}"
+        went = went if max(rise, 1 - rise) >= TOLD else "may have risen or fallen"
+        others = [
+            f"{most} {says[one] if one not in (start, end) else plain(one)}"
+            for most, one in (("largest for", largest), ("smallest for", smallest))
+        ]
+        more = f"; it is {' and '.join(others)}" if len(self.names) > 2 else ""
+        return f"{went}, from {says[start]} to {says[end]}{more}"
+
     def blocks(self, level: float) -> tuple[Table | Curve | Facts, ...]:
         """Groups, the largest share first or in their order; differences; and a curve of those in order."""
         laws, sizes, order, rows = self.laws, self.sizes, self.laws.ranking, []
-        best, below = laws.best, dict(pairwise(order))
+        best, below, before = laws.best, dict(pairwise(order)), dict(pairwise(self.names[::-1]))
         for name in order if self.when is None else self.names:
             g = self.names.index(name)
             rows.append({"group": name, **law_row(laws.values[name], level), "best": best[name],
                          "above_next": laws.p_better(name, below[name]) if name in below else None,
+                         **({} if self.when is None else {"above_previous": laws.p_better(name, before[name])
+                                                         if name in before else None}),
                          "in_sample": law_row(self.in_sample.values[name], level),
                          "label_share": self.label_shares[g], "num_samples": int(sizes[g]),
                          "num_gold": self.num_gold[g]})  # fmt: skip
@@ -201,17 +209,19 @@ class Groups(NamedTuple):
             Column("mean", "share [interval]", ("low", "high")),
             Column("num_samples", "samples"),
             Column("best", "P(largest)", form=".2f"),
-            Column("above_next", "P(above next)", form=".2f"),
+            Column("above_next", "P(above next)", form=".2f")
+            if self.when is None
+            else Column("above_previous", "P(above previous)", form=".2f", step=True),
             Column("label_share", "of the labels"),
         ]
         columns += [Column("num_gold", "gold")] if sum(self.num_gold) else []
         of = "among these samples" if self.laws is self.in_sample else "among new samples"
-        title, places = f"Share of class {plain(self.positive)!r} in each group, {of}", ()
-        if self.when is not None and len(rows) > _SHORT:  # the extremes are on a screen
-            places = [self.names.index(name) for name in order]
-        groups = Table("by.groups", title, "group", tuple(columns), rows, cross="label_share", order=places)
+        title = f"Share of class {plain(self.positive)!r} in each group, {of}"
+        groups = Table("by.groups", title, "group", tuple(columns), rows, cross="label_share",
+                       order=[self.names.index(name) for name in order] if self.when is not None else (),
+                       sequence=self.when is not None)  # fmt: skip
         differences = []
-        for row in difference_rows(laws.differences, order, level):
+        for row in difference_rows(laws.differences, order if self.when is None else self.names[::-1], level):
             pair = row["first"], row["second"]
             differences.append(row | {
                 "first_larger": laws.p_better(*pair),
@@ -221,20 +231,14 @@ class Groups(NamedTuple):
         columns = (Column("first_larger", "P(the first is larger)", form=".2f"),
                    Column("first_larger_in_sample", "in these samples", form=".2f"))  # fmt: skip
         table = difference_table("by.differences", "Differences of groups", differences, columns)
-        curve = ()
-        if self.when is not None:
-            x, axis = self.axis()
-            points = {"x": x} | {name: [row[name] for row in rows] for name in ("mean", "low", "high")}
-            curve = (Curve("by.curve", title, axis, f"share of {plain(self.positive)!r}", {"": points}),)
+        axis = None if self.when is None else self.axis()
+        curve = curve_of("by.curve", groups, axis, f"share of {plain(self.positive)!r}")
         return (groups, *curve, table, facts(**{"by.positive": self.positive}))
 
-    def axis(self) -> tuple[list[float], str]:
-        """Where groups in order stand on an axis, and what it shows."""
-        if not self.dated:
-            return self.when.tolist(), "value of the group"
-        x = self.when - self.when[0]
-        unit, seconds = next((u for u in _UNITS if x[-1] >= 3 * u[1]), _UNITS[-1])
-        return (x / seconds).tolist(), f"{unit} since {self.names[0]}"
+    def axis(self) -> tuple[list[float], str, dict[float, str]]:
+        """Where groups in order stand on an axis (times in days), what it shows, and their names."""
+        x = ((self.when - self.when[0]) / _DAY if self.dated else self.when).tolist()
+        return x, "time" if self.dated else "group", dict(zip(x, self.names, strict=True))
 
     def only(self, there: Int[np.ndarray, " some"], group: Int[np.ndarray, " labels"]) -> "Groups":
         """Some of the groups, with labels that are right or wrong instead of samples."""
@@ -288,7 +292,9 @@ def read_groups(by: Any, labels: Labels) -> Groups:
         raise ValueError("an item stands twice in one group; give each sample of a group an item of its own")
     positive, _ = check.positive_of(labels, by.positive)
     notes += [f"{LOOK}{text[0].lower()}{text[1:]} Write them alike." for text in alike_note(names, "groups")]
-    notes += too_few(names, np.bincount(code), "samples")
+    sizes = np.bincount(code)
+    fine = dated and len(names) > FEW and np.median(sizes) < FEW
+    notes += [TOO_FINE.format(len(names), FEW)] if fine else too_few(names, sizes, "samples")
     classes = tuple(map(str, labels.class_names))
     return Groups(code, item, classes[positive], by.smooth, when, dated, names, classes, tuple(notes))
 
@@ -307,7 +313,10 @@ def in_order(
     """
     when, dated, notes = np.array([number_in(name) for name in names]), False, []
     if not np.isfinite(when).all():
-        days = [f"{name}-01" if _MONTH.fullmatch(name) else name for name in names]
+        if all(_MIDNIGHT.search(name) for name in names):  # dates of NumPy and pandas
+            names = tuple(_MIDNIGHT.sub("", name) for name in names)
+        months = [_QUARTER.sub(lambda q: f"{q[1]}-{3 * int(q[2]) - 2:02}", name) for name in names]
+        days = [f"{name}-01" if _MONTH.fullmatch(name) else name for name in months]
         try:
             when, dated = times_of(days, "groups"), True
         except ValueError as why:

@@ -144,15 +144,19 @@ class Inputs:
         return self.labels is not None and not self.labels.num_labels and self.num_gold > 0
 
     @property
-    def settled(self) -> bool:
-        """Whether verified labels say all that is said of predictions of two classes."""
-        alone = self.only_gold or self.num_gold == self.gold.size
-        return self.open and alone and len(self.classes) == self.num_symbols == 2
+    def graded(self) -> bool:
+        """Whether verified labels grade predictions of two classes."""
+        return self.open and self.num_gold > 0 and len(self.classes) == self.num_symbols == 2
+
+    @property
+    def more(self) -> tuple[str, ...]:
+        """Metrics that other answers do not have."""
+        return one_judge.MORE if self.graded else ()
 
     @property
     def verified(self) -> np.ndarray | None:
-        """(2, 2) counts of samples of known class in the order of `answered`, if these settle the answer."""
-        if not self.settled:
+        """(2, 2) counts of samples of known class in the order of `answered`, if these grade predictions."""
+        if not self.graded:
             return None
         known, turn = self.gold >= 0, 1 if self.positive else -1
         return cross_table(self.gold[known], self.y_pred[known], (2, 2)).astype(np.int64)[::turn, ::turn]
@@ -234,7 +238,7 @@ class Inputs:
     @property
     def headline(self) -> tuple[str, ...]:
         """Metrics of the first sentence; of many classes those of all, unless one of them is asked about."""
-        if self.settled:
+        if self.graded:
             return one_judge.HEADLINE
         return OF_ALL_CLASSES if len(self.classes) > 2 and not self.one_against_rest else OF_ONE_CLASS
 

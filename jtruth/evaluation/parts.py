@@ -7,7 +7,7 @@ import numpy as np
 
 from jtruth._one_line import one_line
 from jtruth._validation.words import LOOK, number_of, plain, some
-from jtruth.answers import Check, Column, Table
+from jtruth.answers import Check, Column, Curve, Table
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.estimates import Estimate
 from jtruth.tables.metrics import title
@@ -16,6 +16,7 @@ WORTH_KNOWING = "worth knowing"  # the verdict on what is so and spoils no answe
 PREDICTIVE = "predictive"  # kind of interval: models of labels, widened by how far they were off elsewhere
 LOOK_FIRST = "look first"  # the verdict on what makes every number below it worthless
 FEW_GOLD = "not determined: only "  # begins the warning that the headline repeats
+FEW = 5  # samples of known truth, below which gold says too little of a labeler or class
 FALSE_ALARM = 1e-4  # probability of one such verdict on labels that are what they seem, at most
 
 
@@ -117,8 +118,10 @@ def counts_text(answer: Any) -> str:
     return f"{samples}, {labels} by {number_of(answer.num_labelers, 'labeler')}"
 
 
-def taken_as_true(num_gold: int) -> str:
-    """How many labels were taken as true."""
+def taken_as_true(num_gold: int, num_calibration: int = 0) -> str:
+    """How many labels were taken as true, of these samples or of other items."""
+    if num_calibration:
+        return f"{number_of(num_calibration, 'calibration item')} verified"
     if not num_gold:
         return "no label was taken as true"
     return f"{number_of(num_gold, 'gold label')} {'was' if num_gold == 1 else 'were'} taken as true"
@@ -160,3 +163,13 @@ def labeler_table(
     form = ".0%" if more else ".3f"
     columns = (Column("accuracy", "accuracy", ("low", "high"), form), *more, Column("num_labels", "labels"))
     return Table("labelers", title, "worker", columns, rows, missing="no label given")
+
+
+def curve_of(
+    name: str, table: Table, axis: tuple[list[float], str, dict[float, str]] | None, y: str
+) -> tuple[Curve, ...]:
+    """The rows of a table of groups over their `axis` (see `Groups.axis`); none without an order."""
+    if axis is None:
+        return ()
+    points = {"x": axis[0]} | {end: [row[end] for row in table.rows] for end in ("mean", "low", "high")}
+    return (Curve(name, table.title, axis[1], y, {"": points}, named=axis[2]),)

@@ -60,6 +60,7 @@ class Evaluation(Answer):
     warnings: tuple[str, ...]
     advice: tuple[str, ...] = ()  # what would make the answer better
     num_gold: int = 0
+    num_calibration: int = 0  # verified items of other data, which say how the judges err
     log_evidence: float = float("nan")  # log p(y_pred, z | noise model, prior), where those are given
     fit: FixedPoint | CountDraws | JointPosterior | None = None  # of steps or draws
     basis: Basis | None = None  # input and model, which `sensitivity` moves
@@ -174,7 +175,7 @@ class Evaluation(Answer):
             tables = (getattr(row.posterior, "in_sample", row.posterior) for row in rows)
             tables = [basis[0].about(one) if isinstance(one, TablePosterior) else None for one in tables]
             rows = [
-                row._replace(posterior=one, metrics=estimates(one, *answered))
+                row._replace(posterior=one, metrics=estimates(one, *answered, more=basis[0].more))
                 for row, one in zip(rows, tables, strict=True)
                 if one is not None
             ]
@@ -273,8 +274,8 @@ def evaluation_blocks(
             ("rests on", result.rests_on), *(("assumed", text) for text in (*alone, *result.assumed)),
             ("class prior", prior)),
         facts_of(result, "method", "target", "level", "key", "num_samples", "num_labelers", "num_labels",
-                 "num_gold", "log_evidence", "classes", "positive", "positive_chosen", "verified", "headline",
-                 "prior", "rests_on", "baselines", "interval_kind", "assumed"),
+                 "num_gold", "num_calibration", "log_evidence", "classes", "positive", "positive_chosen",
+                 "verified", "headline", "prior", "rests_on", "baselines", "interval_kind", "assumed"),
         facts(**_other_target(result)),
     ]  # fmt: skip
     truth = f"{number_of(result.num_gold, 'true label')} known" if result.num_gold else "no true label known"
@@ -316,20 +317,23 @@ def _headline(result: Evaluation, rows: Mapping[str, Row], kind: str) -> str:
     said = {} if result.verified is None else one_judge.NAMES
     few = next((text for text in result.warnings if text.startswith(parts.FEW_GOLD)), "")
     few = few.removeprefix("not determined: ").partition(". ")[0]
+    rare = {name for name in rows if of_one_class(name)}
+    if result.verified is not None:
+        true = dict(zip(("specificity", "recall"), result.verified.sum(axis=1), strict=True))
+        rare = {name for name, number in true.items() if number < parts.FEW}
     for name in (name for name in result.headline if name in rows):
         row = rows[name]
         text = cell_text([row["mean"], *(row[end] for end in ends)], missing="undefined")
-        if parts.undetermined(row["low"], row["high"]) or (few and of_one_class(name)):
+        if parts.undetermined(row["low"], row["high"]) or (few and name in rare):
             open_.append(said.get(name, parts.metric_title(name)))
         else:
             sure.append(f"{said.get(name, parts.metric_title(name))} {text}")
-    hardly = [f"hardly determined: {', '.join(open_)}{f' ({few})' if few else ''}"] if open_ else []
-    kind, truth = f"{kind}s", parts.taken_as_true(result.num_gold)
-    of = f" of class {result.positive!r}" if "recall" in result.headline else ""
+    hardly = [f"the data say little about {', '.join(open_)}{f' ({few})' if few else ''}"] if open_ else []
+    kind, truth = f"{kind}s", parts.taken_as_true(result.num_gold, result.num_calibration)
     if result.method in TAKEN:
         kind, truth = "no intervals", TAKEN[result.method]
     about = parts.ABOUT[result.target]
-    text = f"{'; '.join([', '.join(sure), *hardly]).removeprefix('; ')} ({kind}{of}, {about}; {truth})."
+    text = f"{'; '.join([', '.join(sure), *hardly]).removeprefix('; ')} ({kind}, {about}; {truth})."
     return text[0].upper() + text[1:]
 
 

@@ -172,7 +172,7 @@ def _is_doccano(record: dict) -> bool:
 
 
 def _doccano(rows: LabelRows, records: list[dict]) -> Iterator[Found]:
-    """Documents with lists of labels, or texts of them; by user in old versions, or a file for each."""
+    """Documents with lists of labels, or texts of them; by user in old versions, or a file or row each."""
     if len({record[FILE] for record in records}) > 1:
         rows.of = "a file for each annotator"
         if not all("id" in record for record in records):
@@ -183,7 +183,8 @@ def _doccano(rows: LabelRows, records: list[dict]) -> Iterator[Found]:
             given[one["user"]].append(one["label"])
         if not given:
             values = first_of(record, "label", "labels") or []
-            given[record[FILE] or NOBODY] = values.split("#") if isinstance(values, str) else values
+            who = record[FILE] or first_of(record, "username", "user", "annotator")
+            given[who or NOBODY] = values.split("#") if isinstance(values, str) else values
         yield from ((record.get("id", rows.record), who, labels, {}) for who, labels in given.items())
 
 

@@ -312,8 +312,10 @@ def found_beside(rows: LabelRows, plan: FilePlan) -> dict[str, str]:
     return {what: found[role] for role, what in names.items() if role in found}
 
 
+_AS = "2026-01-31 09:30, or seconds or milliseconds since 1970"
 _YEARS = 946_684_800.0, 4_102_444_800.0  # 2000 to 2100, in seconds
-UNITS = {"hour": "%Y-%m-%d %H:00", "day": "%Y-%m-%d", "week": "%Y-%m-%d", "month": "%Y-%m", "year": "%Y"}
+UNITS = {"hour": "%Y-%m-%d %H:00", "day": "%Y-%m-%d", "week": "%Y-%m-%d", "month": "%Y-%m",
+         "quarter": "%Y-%m", "year": "%Y"}  # fmt: skip
 
 
 def by_group(table: TextTable, plan: FilePlan, name: str) -> tuple[FilePlan, dict[str, tuple[str, str]]]:
@@ -327,15 +329,19 @@ def by_group(table: TextTable, plan: FilePlan, name: str) -> tuple[FilePlan, dic
     if name in table.header:
         (groups,) = table.pick({"group": name})
     elif unit in UNITS and (not column or column in table.header):
-        groups = _units(table, plan, column or _time_column(table, plan, unit), unit)
+        column = column or _time_column(table, plan, unit)
+        groups = _units(table, plan, column, unit)
     else:
         there = quoted(table.header, 12)
-        raise ValueError(table.source.says(f"no column {name!r} to group by; the columns are {there}"))
+        units = f"A column of times can be grouped by {', '.join(UNITS)}."
+        raise ValueError(
+            table.source.says(f"no column {name!r} to group by; the columns are {there}. {units}")
+        )
     empty = [k for k, one in enumerate(groups) if not one]
     if empty:
         raise ValueError(
-            f"{table.source.at(empty)}: no {name}; each row needs the group it is of. Fill it in, or leave "
-            "such rows out of the file"
+            f"{table.source.at(empty)}: column {(name if name in table.header else column)!r} is empty, and "
+            "each row needs a group. Fill it in, or leave such rows out of the file"
         )
     alone = tuple(one for one in plan.task or () if one != name)
     plan = replace(plan, task=alone) if plan.task and not alone else plan  # samples are rows then
@@ -394,21 +400,23 @@ def _time_column(table: TextTable, plan: FilePlan, unit: str) -> str:
             found.append(one)  # and no ids of nine digits
     if len(found) != 1:
         several = f"{quoted(found)} hold times: write --by {found[0] if found else ''}:{unit}, or another"
-        none = f"no column is called {unit!r}, and none holds times (2026-01-31 09:30) to group by {unit}"
+        none = f"no column is called {unit!r}, and none holds times to group by {unit}: write {_AS}"
         raise ValueError(table.source.says(several if found else none))
     return found[0]
 
 
 def _units(table: TextTable, plan: FilePlan, column: str, unit: str) -> list[str]:
-    """Of each row the hour, day, week (its Monday), month or year in which its sample has its first time."""
+    """Of each row the hour, day, week (its Monday), ... in which its sample has its first time."""
     (cells,) = table.pick({column: column})
     when = times_of(cells, f"column {column!r}")
     if when is None:
-        raise ValueError(table.source.says(f"{column!r} holds no times; write them as 2026-01-31 09:30"))
+        raise ValueError(table.source.says(f"{column!r} holds no times; write {_AS}"))
     days = np.where(np.isnan(when), 0.0, when).astype("M8[s]")
     if unit == "week":  # 1970-01-01 was a Thursday
         days = (days.astype("M8[D]") + 3).astype("M8[W]").astype("M8[D]") - 3
     names = [f"{one:{UNITS[unit]}}" for one in days.astype("M8[s]").tolist()]
+    if unit == "quarter":
+        names = [f"{name[:5]}Q{(int(name[5:]) + 2) // 3}" for name in names]
     return _first(ids_of(table, plan), when, ["" if t != t else n for n, t in zip(names, when, strict=True)])
 
 

@@ -10,6 +10,7 @@ and 1 stay apart. Whatever is done leaves a sentence.
 import csv
 import json
 import re
+import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import chain
@@ -68,10 +69,10 @@ def _yes_and_no(values: Sequence[str], plan: FilePlan, source: Source, known: Se
         return _as_known(usual, known)
     if plan.classes is not None or words == digits or (digits and len(words) < 3):
         return {}, ()
-    pairs = {pair for pair in YES_NO for word in words if word in pair}
-    if len(pairs) == 1 and not digits and all(value == word for value, word in usual.items()):
+    pairs = [pair for pair in YES_NO if words - digits <= set(pair)][:1]
+    if pairs and not digits and all(value == word for value, word in usual.items()):
         return {}, ()
-    names = next(iter(pairs)) if len(pairs) == 1 else (FAIL, PASS)
+    names = pairs[0] if pairs else (FAIL, PASS)
     two = f"{quoted(sorted(labels), 12)} were read as two classes, {names[0]} and {names[1]}"
     note = f"{two} (to keep them apart, say classes=...)."
     return {value: names[_SIDE[word]] for value, word in usual.items()}, (note,)
@@ -177,9 +178,11 @@ def _by_map(values: Sequence[str], plan: FilePlan, source: Source, known: Sequen
         cut = {value: _number(value, at, source, values) for value in left if value not in classes}
         _grades(cut, at, values, source)
         meaning |= {value: PASS if number >= at else FAIL for value, number in cut.items()}
-        side = f": at least that is {PASS}, below it {FAIL}." if cut else ": none of them is a number."
-        many = sum(map(count.__getitem__, cut))
-        notes += (f"{number_of(many, 'label')} {'was' if many == 1 else 'were'} cut at {at:g}{side}",)
+        side, many = f": at least that is {PASS}, below it {FAIL}.", sum(map(count.__getitem__, cut))
+        if many:
+            notes += (f"{number_of(many, 'label')} {'was' if many == 1 else 'were'} cut at {at:g}{side}",)
+        elif not known:  # words beside labels that were cut need no cut
+            notes += (f"No label was cut at {at:g}: none of them is a number.",)
     elif left:
         many, names = sum(map(count.__getitem__, left)), quoted(sorted(left), 8)
         notes += (f"{many} labels are not in the map and stay as they are: {names}.",)
@@ -193,7 +196,13 @@ def _number(value: str, at: float, source: Source, values: Sequence[str]) -> flo
     number = number_in(value.replace(",", ".") if re.fullmatch(r"\d+,\d\d?", value) else value)
     if number != number:
         where = source.entry([values.index(value)], "label ", value)
-        raise ValueError(f"{where} not a number, so it cannot be cut at {at:g}. Name it in the map.")
+        words = [one for one in different(values) if number_in(one) != number_in(one)]
+        sides = [SIDE.get(one.casefold(), 0 if one == words[0] else 1) for one in words]
+        meant = ",".join(f"{one}={(FAIL, PASS)[side]}" for one, side in zip(words, sides, strict=True))
+        raise ValueError(
+            f"{where} not a number, so it cannot be cut at {at:g}. Say what the words mean, such as map=... "
+            f"(at the command line --map {shlex.quote(meant)})"
+        )
     return number
 
 

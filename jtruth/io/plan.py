@@ -167,7 +167,7 @@ def make_plan(table: TextTable, asked: FilePlan | None = None, leave_out: Sequen
     return replace(
         plan,
         reasons=plan.reasons | ({"labelers": "as was asked"} if asked.labelers else {}),
-        roles=plan.roles | {name: "used" for name in plan.roles if name in leave_out},
+        roles=plan.roles | {name: "used" for name in leave_out if name in table.header},
         missing=plan.missing or ("error" if plan.layout in (LONG, SINGLE) else "drop"),
         repeats=plan.repeats or "majority",
     )
@@ -349,6 +349,11 @@ def _wide(columns: Columns, plan: FilePlan, names: list[str]) -> FilePlan:
         task = (named,) if named else tuple(columns.ids(rest)[:1])
     names = _without(names, *task)
     roles = {name: role_of(name) or "ignored" for name in _without(rest, *task)}
+    for name in [name for name, role in roles.items() if role == "prediction" and names and plan.unsaid]:
+        if columns.numbers(name) is None and not columns.words(name) & set().union(
+            *map(columns.words, names)
+        ):
+            roles[name] = "ignored"  # names of models, which are no classes
     if plan.labelers is None:
         counts = [
             n for n in rest if n.casefold() in COUNT_WORDS and not re.search("vote|label", n.casefold())

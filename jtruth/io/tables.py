@@ -179,7 +179,10 @@ def class_codes(
     _, values = table.pick({"task": task, "label": label})
     names = tuple(map(str, labels.class_names))
     coded = "classes" not in labels.inferred
-    values, remarks = in_words(values, plan, table.source, known=names)
+    try:
+        values, remarks = in_words(values, plan, table.source, known=names)
+    except ValueError as problem:
+        raise ValueError(f"column {label!r}: {problem}") from None
     codes = check.class_codes(
         values, names, table.source, coded=coded, if_missing="Leave such rows out.", what="label "
     )

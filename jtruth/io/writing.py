@@ -9,6 +9,8 @@ Sources: labelstud.io/guide/predictions (JSON format for pre-annotations); Argil
 doccano, its examples of text classification.
 """
 
+import re
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from os import PathLike
 from typing import Any
@@ -20,21 +22,33 @@ from jtruth.answers import Answer
 from jtruth.answers.data import table_rows
 from jtruth.io.annotation_tools import FILE, VALUE_OF, responses_of
 from jtruth.io.apply import ids_of
+from jtruth.io.columns import is_beside, role_of
 from jtruth.io.label_rows import as_text, first_of
 from jtruth.io.reading import Opened, opened
 from jtruth.labels import Labels
 
-_ANSWERS = ("label", "labels", "accept", "answer", "worker", "suggested_label")  # no data of a task
-_Tags = tuple[
-    str, str, str
-]  # of Label Studio: the choice (in Argilla the question), what is judged, the kind
+_ANSWERS = (
+    "label",
+    "labels",
+    "accept",
+    "answer",
+    "worker",
+    "username",
+    "user",
+    "annotator",
+    "suggested_label",
+)  # no data of a task
+_INSIDE = re.compile(r"(?:fields\.|Input\.|INPUT:)(.+)")  # data in tables of Argilla, Mechanical Turk, Toloka
+_HIDDEN = ("gold", "derived", "used")  # roles of columns that annotators must not see
+# Of Label Studio: the choice (in Argilla the question), what is judged, the kind; and what is shown.
+_Tags = tuple[str, str, str, str]
 _Known = dict[str, tuple[dict, dict]]  # by name of a task, its record in the tool's export, and its data
 
 
 def write(
     answer: Any, path: str | PathLike, *, format: str | None = None, source: Any = None,
     question: str | None = None,
-) -> None:  # fmt: skip
+) -> str | None:  # fmt: skip
     """Write an answer to a file: as a table, or (`format`) as an annotation tool imports it.
 
     Args:
@@ -45,6 +59,9 @@ def write(
         source: the file that the labels are from, or what `opened` made of it: tasks keep their data.
         question: what the tool calls the label (the name of a Choices tag, or of a question); what `source`
             calls it, or "label", unless given.
+
+    Returns:
+        What annotators see, where `source` has no texts to show them; else None.
 
     Raises:
         ValueError: an ending that is not written, or is of another kind than the format; an answer without a
@@ -66,9 +83,12 @@ def write(
     header, rows = _table(answer)
     agent = " ".join(filter(None, ["jtruth", getattr(answer, "method", "")]))
     known, tags = ({}, ("label", "", "choices")) if source is None else _of_source(opened(source))
-    tags = (question or tags[0], *tags[1:])
+    shown, plain = _shown([data for _, data in known.values()])
+    named = (question or tags[0], tags[1] or shown, tags[2], shown)
     suggested = _suggested(header, rows, known)
-    write_objects(path, (FORMATS[format][0](*one, agent, tags) for one in suggested))
+    write_objects(path, (FORMATS[format][0](*one, agent, named) for one in suggested))
+    what = f"Annotators will see {repr(shown) if shown else 'the name of the task'}"
+    return f"{what}: the file has no column of texts." if known and not plain else None
 
 
 def check_written(path: str | PathLike, format: str | None = None) -> None:
@@ -103,12 +123,13 @@ def _table(answer: Any) -> tuple[Sequence[str], Iterable[Sequence[Any]]]:
     return list(rows[0]), [list(row.values()) for row in rows]
 
 
-def _of_source(file: Opened) -> tuple[_Known, _Tags]:
+def _of_source(file: Opened) -> tuple[_Known, tuple[str, str, str]]:
     """What a file has for each task beside labels, and what the tool that wrote it calls the label."""
     (header, columns), plan = file.table[:2], file.plan
     export = file.export if file.export and file.export.records else None
     records = export.records if export else [dict(zip(header, row)) for row in zip(*columns)]  # noqa: B905
     first, used = {}, {*_ANSWERS, plan.worker, plan.label, *(plan.labelers or ())}
+    used |= {name for name, role in plan.roles.items() if role in _HIDDEN}
     for task, record in zip(ids_of(file.table, plan), records, strict=True):
         before = first.setdefault(task, record)
         if before is not record:
@@ -120,7 +141,20 @@ def _of_source(file: Opened) -> tuple[_Known, _Tags]:
     return known, next(tags, (entry, "", "choices"))
 
 
-def _tags(record: dict, entry: str) -> Iterator[_Tags]:
+def _shown(every: Sequence[dict[str, Any]]) -> tuple[str, bool]:
+    """The entry that people judge, and whether it is a text: called so, or the longest, mostly different."""
+    columns = defaultdict(list)
+    for name, value in (entry for data in every for entry in data.items() if isinstance(entry[1], str)):
+        columns[name].append(value)
+    if "text" in columns:
+        return "text", True
+    free = {name: cells for name, cells in columns.items() if 2 * len(set(cells)) > len(cells)}
+    named = [n for n in free if not is_beside(n) and any(number_in(c) != number_in(c) for c in free[n])]
+    name = max(named or free, key=lambda n: sum(map(len, free[n])) / len(free[n]), default="")
+    return name, 2 * sum(" " in cell.strip() or "/" in cell for cell in free.get(name, ())) > len(every)
+
+
+def _tags(record: dict, entry: str) -> Iterator[tuple[str, str, str]]:
     """How a record of Label Studio or Argilla calls and writes an answer to the question."""
     for one in first_of(record, "annotations", "completions", "predictions") or []:
         for result in one.get("result", ()) if isinstance(one, dict) else ():
@@ -136,8 +170,11 @@ def _data(record: dict, used: set[Any]) -> dict[str, Any]:
     inside = next((record[name] for name in ("data", "fields") if isinstance(record.get(name), dict)), None)
     if inside is not None:
         return dict(inside)
+    if named := {match[1]: value for key, value in record.items() if (match := _INSIDE.fullmatch(key))}:
+        return named
     plain = {key: value for key, value in record.items() if isinstance(value, str | int | float)}
-    return {key: value for key, value in plain.items() if key not in used and key[:1] not in ("_", FILE[0])}
+    own = [key for key in plain if key not in used and role_of(key) not in _HIDDEN]
+    return {key: plain[key] for key in own if key[:1] not in ("_", FILE[0])}
 
 
 def _suggested(header: Sequence[str], rows: Any, known: _Known) -> Iterator[tuple[dict, dict, Any, float]]:
@@ -159,11 +196,10 @@ def _value(label: Any, kind: str) -> Any:
 
 
 def _label_studio(task: dict, data: dict, label: Any, score: float, agent: str, tags: _Tags) -> dict:
-    question, judged, kind = tags
+    question, judged, kind, _ = tags
     listed = {"choices": [label], "taxonomy": [str(label).split(" / ")]}
-    judged = judged or ("text" if "text" in data else next(iter(data), "text"))
     value = {VALUE_OF[kind]: listed.get(kind, _value(label, kind))}
-    result = {"from_name": question, "to_name": judged, "type": kind, "value": value}
+    result = {"from_name": question, "to_name": judged or "text", "type": kind, "value": value}
     guess = {"model_version": agent, "score": score, "result": [result]}
     return {"id": task["id"], "data": data, "predictions": [guess]}
 
@@ -177,8 +213,7 @@ def _argilla(task: dict, data: dict, label: Any, score: float, agent: str, tags:
 
 
 def _doccano(task: dict, data: dict, label: Any, score: float, agent: str, tags: _Tags) -> dict:
-    texts = [value for value in data.values() if isinstance(value, str)]
-    text = data.get("text", max(texts, key=len, default=as_text(task["id"])))
+    text = data.get(tags[3], as_text(task["id"]))
     return {"id": task["id"], "text": text, **data, "label": [label], "score": score}
 
 

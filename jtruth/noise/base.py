@@ -217,10 +217,10 @@ def as_entries(labels: Given, num_symbols: int) -> Labels:
             "of shape (samples, labelers) with -1 where there is no label (many such arrays: jax.vmap)"
         )
     check_codes(z, num_symbols, "labels", size=z.shape, missing=True)
-    sample, labeler = (jnp.arange(size, dtype=jnp.int32) for size in z.shape)
-    return Labels(
-        sample[:, None], labeler[None, :], jnp.asarray(z, jnp.int32), z.shape[0], z.shape[1], num_symbols
-    )
+    samples, labelers = z.shape
+    sample, labeler = (jnp.arange(size, dtype=jnp.int32) for size in (samples, labelers))
+    codes = jnp.asarray(z, jnp.int32)
+    return Labels(sample[:, None], labeler[None, :], codes, samples, labelers, num_symbols)
 
 
 def as_asked(y: Truth, mask: Mask, num_classes: int) -> tuple[Int[Array, " samples"], Bool[Array, "..."]]:

@@ -7,7 +7,7 @@ answers, or estimates from the answers are widened by the errors that such estim
 systems: strengths (`strengths`).
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,19 +21,20 @@ from jtruth.answers.blocks import law_column
 from jtruth.evaluation.assumptions import model_error, ranges
 from jtruth.evaluation.assumptions.registry import INDEPENDENT
 from jtruth.evaluation.gold.shares import POST_STRATIFIED, prevalence
-from jtruth.evaluation.gold.tables import too_few_labels
+from jtruth.evaluation.gold.tables import NO_MODEL, RANDOM_GOLD, too_few_labels
 from jtruth.evaluation.inputs import read_labels_alone
 from jtruth.evaluation.parts import INDEPENDENT_ERRORS
 from jtruth.labels import Labels
 from jtruth.pairwise import judges as of_judges
 from jtruth.pairwise.judges import law_of, new_win_rates
-from jtruth.pairwise.reading import Comparisons, read_preferences
+from jtruth.pairwise.reading import TIE, Comparisons, read_preferences
 from jtruth.pairwise.strengths import Strengths, strengths_of
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import check_level
 
 _MOST_PAIRS, _MOST_JUDGES, _MOST_RANKS = 500, 200, 12
 TRUTH = "truth"
+_NO_MODEL = NO_MODEL.partition(" ({}")[0]  # true of judges' answers alone, which are not asked beside gold
 AS_GIVEN = "answers as given: whether the judges are right was not corrected"
 NOT_CORRECTED = (
     "strengths are of the answers as given: error rates need gold, or three answers to a comparison"
@@ -63,7 +64,10 @@ class Preferences(Answer):
         found, kind = self.comparisons, f"{100 * self.level:g} % intervals"
         names, several = list(map(plain, self.systems)), len(self.systems) > 2
         answers, ranks = Column("num_answers", "answers"), range(1, len(names) + 1)
-        of, better = ("each pair", "first") if several else (f"{names[0]} against {names[1]}", names[0])
+        first, other = (plain(self.win_rates[0][name]) for name in ("system", "against"))
+        of, better = ("each pair", "first") if several else (f"{first} against {other}", first)
+        of += " in what is true, by the strengths" * (self.rule == "corrected")
+        a_and_b = "; A: the system of a pair that the file names earlier" * several
         places = any(row["first_shown"] or row["same_exchanged"] for row in self.judges)
         about = (
             f"{number_of(len(found.names), 'comparison')} of {len(names)} systems, "
@@ -74,7 +78,7 @@ class Preferences(Answer):
             Table("strengths", f"Strength of each system (logits), with {kind}", "system", (
                 law_column("strength", "strength", ".2f"), law_column("win_rate", "wins against the others"),
                 Column("probability_best", "P(best)"), Column("expected_rank", "mean rank", form=".1f"),
-            ), self.strengths, unit=None),
+            ), self.strengths, unit=None, draw="strength"),
             Table("win_rates", f"Win rate of {of}, ties half, with {kind}", "by",
                   (Column("mean", "win rate [interval]", ("low", "high")),
                    Column("probability_better", f"P({better} better)"), answers), self.win_rates),
@@ -85,9 +89,10 @@ class Preferences(Answer):
             Table("", "Probability of each rank", "system",
                   tuple(Column(("ranks", str(k)), f"P(rank {k})") for k in ranks[:_MOST_RANKS]),
                   self.strengths),
-            Table("matrices", f"What judges say, by what is true ({self.matrices_by})", "row", tuple(
-                law_column(f"says_{k}", f"says {plain(name)}")
-                for k, name in enumerate(of_judges.outcomes(found), 1)), self.matrices),
+            Table("matrices", f"What judges say, by what is true ({self.matrices_by}){a_and_b}", "row", tuple(
+                Column(("says", name, "mean"), f"says {plain(name)}",
+                       (("says", name, "low"), ("says", name, "high")))
+                for name in of_judges.outcomes(found)), self.matrices),
             warning_notes(self.warnings),
             how(("rule", self.rule), ("assumes", self.assumption), ("columns", found.how)),
             facts(target="population", level=self.level, key=self.key, systems=self.systems, rule=self.rule,
@@ -97,34 +102,41 @@ class Preferences(Answer):
         return Document("Which system is preferred?", about, self._sentence(), blocks)
 
     def _sentence(self) -> str:
-        """Who wins, with its probability."""
+        """Who wins, with its probability; nobody where the answers say so."""
+        if self.rule == "answers" and (self.comparisons.answer == TIE).all():
+            return "Every answer is a tie: nothing distinguishes the systems."
         if self.strengths:
             names = [plain(row["system"]) for row in self.strengths]
             best, order = self.strengths[0]["probability_best"], " > ".join(names[:6])
+            if best < 0.5:
+                return f"No system is clearly preferred: {names[0]} is the best with probability {best:.2f}."
             more = f"; the order {order} has probability {self.order_probability:.2f}" * (len(names) <= 6)
             return f"{names[0]} is preferred to all others with probability {best:.2f}{more}."
-        truth = next((row for row in self.win_rates if row["by"] == TRUTH), None)
-        given = next(row for row in self.win_rates if row is not truth)
-        row = given if truth is None or self.rule == "predictive" else truth
-        (a, mean, low, high, better), b = _winner(self.systems, row)
-        lead = f"By {plain(row['by'])}, " if row is given else ""
+        row, truth = _headline(self.win_rates, self.rule), self.win_rates[0]
+        a, b = plain(row["system"]), plain(row["against"])
+        mean, low, high = (row[k] for k in ("mean", "low", "high"))
+        lead = "" if row["by"] == TRUTH else f"By {plain(row['by'])}, "
         interval = f"{100 * self.level:g} % interval {100 * low:.0f} to {100 * high:.0f} %"
         text = f"{lead}{a} wins {100 * mean:.0f} % of new comparisons with {b}, ties half ({interval}); "
-        text += f"P({a} better) = {better:.2f}."
-        if truth is None or row is truth:
+        text += f"P({a} better) = {row['probability_better']:.2f}."
+        text += " Neither is clearly preferred." * (low < 0.5 < high)
+        if truth["by"] != TRUTH or row is truth:
             return text
-        ends = [truth[end] if a == plain(self.systems[0]) else 1 - truth[end] for end in ("low", "high")]
-        low, high = sorted(ends)
+        low, high = truth["low"], truth["high"]
         return f"{text} If judges share mistakes, the truth may be {100 * low:.0f} to {100 * high:.0f} %."
 
 
-def _winner(systems: tuple[str, ...], row: Mapping[str, Any]) -> tuple[tuple[Any, ...], str]:
-    """The better of two systems with its win rate, ends and probability; and the other."""
-    (a, b), values = map(plain, systems), [row[k] for k in ("mean", "low", "high", "probability_better")]
-    if row["mean"] >= 0.5:
-        return (a, *values), b
-    mean, low, high, better = (1 - value for value in values)
-    return (b, mean, high, low, better), a
+def _headline(rows: Sequence[Mapping[str, Any]], rule: str) -> Mapping[str, Any]:
+    """The win rate that the sentence is about: what is true by gold or by assumption, else the answers."""
+    return rows[rows[0]["by"] == TRUTH and rule == "predictive"]
+
+
+def _turned(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The same win rate, of the other system."""
+    more = {"in_sample": 1 - row["in_sample"]} if "in_sample" in row else {}
+    turned = {k: 1 - row[other] for k, other in (("mean", "mean"), ("low", "high"), ("high", "low"))}
+    better = {"probability_better": 1 - row["probability_better"]}
+    return {**row, "system": row["against"], "against": row["system"], **turned, **better, **more}
 
 
 def preferences(
@@ -183,11 +195,10 @@ def preferences(
     rows, order = _strength_rows(found, strengths, level)
     most = np.sort(np.argsort(-np.bincount(found.judge), kind="stable")[:_MOST_JUDGES]).tolist()
     judges = tuple(of_judges.judge_row(found, j, rng, level) for j in most)
-    wins = tuple(_win_rows(found, law, most, rng, level))
-    for many, most_rows, what in (
-        (len(found.judges), len(judges), "judges"),
-        (_pairs(found), len(wins), "pairs"),
-    ):
+    wins = tuple(_win_rows(found, law, strengths if rule == "corrected" else None, most, rng, level))
+    wins = _by_rank(wins, [row["system"] for row in rows]) if rows else _of_the_better(wins, rule)
+    pairs = len(np.unique(found.pair, axis=0)) if rows else 0
+    for many, most_rows, what in ((len(found.judges), len(judges), "judges"), (pairs, len(wins), "pairs")):
         notes += [f"{most_rows} of {many} {what} have a row of their own."] * (most_rows < many)
     return Preferences(
         level, found.systems, rule, _ASSUMED.get(rule) or model_error.rests_on(kind), wins, rows, order,
@@ -195,11 +206,6 @@ def preferences(
         "verified preferences" if has_gold else "if judges err independently",
         (*of_judges.remarks(found, judges), *notes, *found.notes), stated(key), found,
     )  # fmt: skip
-
-
-def _pairs(found: Comparisons) -> int:
-    """How many pairs of systems met, of more than two."""
-    return len(np.unique(found.pair, axis=0)) * (len(found.systems) > 2)
 
 
 _ASSUMED = {"answers": AS_GIVEN, "post-stratification": POST_STRATIFIED,
@@ -214,12 +220,13 @@ def _what_is_true(
         return "answers", None, None, []
     if gold is not None or asked["assume"]:
         answer = prevalence(labels, gold=gold, **asked)
+        doubts = [text for text in answer.warnings if not text.startswith((_NO_MODEL, RANDOM_GOLD))]
         if not answer.shares:
-            return "answers", None, None, list(answer.warnings)
+            return "answers", None, None, doubts
         by_gold = answer.rule == "post-stratification"
         counts = answer.source.counts.sum(axis=2) if by_gold else answer.source.class_counts
         law = DrawsEstimate(new_win_rates(counts, found, rng))
-        return answer.rule, law, None if by_gold else answer.source, list(answer.warnings)
+        return answer.rule, law, None if by_gold else answer.source, doubts
     data = read_labels_alone(labels, key=asked["key"], labelers_are=asked["labelers_are"])
     fit = ranges.labels_fit(data)
     members, doubts = ranges.readings(data, asked["key"], known={INDEPENDENT: fit}, keep_all=True)
@@ -230,21 +237,42 @@ def _what_is_true(
 
 
 def _win_rows(
-    found: Comparisons, law: DrawsEstimate | None, judges: list[int], rng: np.random.Generator, level: float
-) -> Iterator[dict[str, Any]]:
-    """Win rate of the first system: what is true, all answers, each judge; of several systems each pair."""
+    found: Comparisons, law: DrawsEstimate | None, true: Strengths | None, judges: list[int],
+    rng: np.random.Generator, level: float,
+) -> Iterator[dict[str, Any]]:  # fmt: skip
+    """Win rate of the first system: what is true, all answers, each judge; of several systems each pair.
+
+    Of a pair it is that of the answers, or of what is true by the strengths.
+    """
     code, every = found.pair[found.item], np.arange(len(found.item))
     if len(found.systems) > 2:
-        for a, b in np.unique(code, axis=0)[:_MOST_PAIRS]:
-            rows = every[(code == (a, b)).all(axis=1)]
-            yield _win_row(f"{found.systems[a]} against {found.systems[b]}", found, rows, rng, level)
+        for a, b in np.unique(code, axis=0)[:_MOST_PAIRS].tolist():
+            rows, pair = every[(code == (a, b)).all(axis=1)], (found.systems[a], found.systems[b])
+            if true is None:
+                yield _win_row("", found, rows, rng, level)
+            else:
+                law_of_pair = DrawsEstimate(true.against(a, b))
+                yield {"by": "", **_better(law_of_pair, level, pair), "num_answers": len(rows)}
         return
     if law is not None:
-        yield {"by": TRUTH, **_better(law, level), "num_answers": len(every)}
+        yield {"by": TRUTH, **_better(law, level, found.systems), "num_answers": len(every)}
     if len(found.judges) > 1:
         yield _win_row("all answers", found, every, rng, level)
     for j in judges:
-        yield _win_row(f"judge {found.judges[j]}", found, every[found.judge == j], rng, level)
+        yield _win_row(of_judges.called(found.judges[j]), found, every[found.judge == j], rng, level)
+
+
+def _by_rank(rows: Iterable[dict[str, Any]], ranked: list[str]) -> tuple[dict[str, Any], ...]:
+    """Pairs from the strongest system down, each with the win rate of the stronger."""
+    place = {name: k for k, name in enumerate(ranked)}
+    rows = [row if place[row["system"]] < place[row["against"]] else _turned(row) for row in rows]
+    rows.sort(key=lambda row: (place[row["system"]], place[row["against"]]))
+    return tuple(row | {"by": f"{row['system']} against {row['against']}"} for row in rows)
+
+
+def _of_the_better(rows: tuple[dict[str, Any], ...], rule: str) -> tuple[dict[str, Any], ...]:
+    """All rows about the system that wins in the headline, of equal ones the first."""
+    return rows if round(_headline(rows, rule)["mean"], 2) >= 0.5 else tuple(map(_turned, rows))
 
 
 def _win_row(
@@ -252,13 +280,15 @@ def _win_row(
 ) -> dict[str, Any]:
     law = DrawsEstimate(of_judges.by_order(found, rows, rng)[0])
     counted = float(of_judges.SCORE[found.answer[rows]].mean())  # of these answers, whatever their order
-    return {"by": by, **_better(law, level), "num_answers": len(rows), "in_sample": counted}
+    pair = [found.systems[k] for k in found.pair[found.item[rows[0]]]]
+    return {"by": by, **_better(law, level, pair), "num_answers": len(rows), "in_sample": counted}
 
 
-def _better(law: DrawsEstimate, level: float) -> dict[str, Any]:
-    """Mean and interval of a win rate, and P(more than a half)."""
+def _better(law: DrawsEstimate, level: float, pair: Sequence[str]) -> dict[str, Any]:
+    """Win rate of the first of a pair: mean and interval, and P(more than a half)."""
     above = float((law.draws > 0.5).mean() + (law.draws == 0.5).mean() / 2)
-    return law_of(law.draws, level, law.mean) | {"probability_better": above}
+    names = {"system": pair[0], "against": pair[1]}
+    return names | law_of(law.draws, level, law.mean) | {"probability_better": above}
 
 
 def _strength_rows(

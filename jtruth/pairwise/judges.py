@@ -12,22 +12,28 @@ from jaxtyping import Float, Int
 
 from jtruth._validation.words import plain, quoted
 from jtruth.labels import Labels
-from jtruth.pairwise.reading import Comparisons
+from jtruth.pairwise.reading import NOBODY, Comparisons
 
 DRAWS = 4000
 _PSEUDO = 0.5  # of an answer of each kind
 _RARE = 0.1  # of the answers to a pair: an order that is rarer says too little to count half
 SCORE = np.array([1.0, 0.0, 0.5])  # of first better, second better, tie
-ONE_ORDER = "position bias{} is unknown: show comparisons in both orders (only one here)"
+ONE_ORDER = "position bias{} is unknown: show comparisons in both orders"
 NO_ORDER = "position bias is unknown: no column says who was shown first (order=...)"
-BIASED = "judge {} favors the answer shown {}: it wins {:.0f} % [{:.0f}, {:.0f}], ties half"
-UNVERIFIED = "{} may be wrong: have people decide 30 random comparisons (gold=...)"
+BIASED = "{} favors the answer shown {}: it wins {:.0f} % [{:.0f}, {:.0f}]"
+UNVERIFIED = "{} may be wrong: let people decide 30 random comparisons (gold=...)"
+RANDOM = "the verified comparisons are taken to be a random sample of all"
 
 
 def outcomes(found: Comparisons) -> tuple[str, str, str]:
     """Names of the three answers."""
-    first, second = found.systems if len(found.systems) == 2 else ("first", "second")
+    first, second = found.systems if len(found.systems) == 2 else ("A", "B")
     return first, second, "tie"
+
+
+def called(name: str) -> str:
+    """A judge in a sentence or a row."""
+    return "the judge" if name == NOBODY else name if name.casefold().startswith(NOBODY) else f"judge {name}"
 
 
 def as_labels(found: Comparisons) -> tuple[Labels, Int[np.ndarray, " samples"]]:
@@ -144,13 +150,15 @@ def remarks(found: Comparisons, rows: tuple[dict[str, Any], ...]) -> list[str]:
         if law is not None and min(p, 1 - p) < 0.025 / len(rows):
             place = "first" if p > 0.5 else "second"
             values = [100 * (law[k] if place == "first" else 1 - law[k]) for k in ("mean", "low", "high")]
-            notes.append(BIASED.format(plain(row["judge"]), place, values[0], *sorted(values[1:])))
+            notes.append(BIASED.format(plain(called(row["judge"])), place, values[0], *sorted(values[1:])))
     if unknown and (found.exchanged < 0).all():
         notes.append(NO_ORDER)
     elif unknown:
         notes.append(ONE_ORDER.format("" if len(unknown) == len(rows) else f" of {quoted(unknown, 3)}"))
     if not (found.gold >= 0).any():
-        notes.append(UNVERIFIED.format("the only judge" if len(rows) == 1 else "judges"))
+        notes.append(UNVERIFIED.format("the judge" if len(rows) == 1 else "judges"))
+    elif (found.gold < 0).any():
+        notes.append(RANDOM)
     return notes
 
 
@@ -177,6 +185,6 @@ def matrix_rows(labels: Labels, matrices: np.ndarray | None, level: float) -> tu
         for c, truth in enumerate(labels.class_names):
             row = {"row": f"{who}: {truth}", "judge": who, "truth": truth}
             draws = np.ascontiguousarray(matrices[:, t, c].T)
-            says = {f"says_{k}": law_of(d, level) for k, d in enumerate(draws, 1)}
-            rows.append(row | says)
+            says = dict(zip(labels.class_names, (law_of(d, level) for d in draws), strict=True))
+            rows.append(row | {"says": says})
     return tuple(rows)

@@ -114,10 +114,11 @@ def _spread(x: np.ndarray, p: np.ndarray, times: np.ndarray) -> np.ndarray:
 
 
 class Strengths(NamedTuple):
-    """Draws for each system: strength, and win rate (ties half) against the average of the others."""
+    """Draws: strength of each system, win rate (ties half) against the average of the others, nu of ties."""
 
     strength: Float[np.ndarray, "draws systems"]
     win_rate: Float[np.ndarray, "draws systems"]
+    nu: Float[np.ndarray, " draws"]
 
     __repr__ = one_line
 
@@ -127,6 +128,10 @@ class Strengths(NamedTuple):
         rank = (-self.strength).argsort(axis=1).argsort(axis=1)
         return np.stack([(rank == k).mean(axis=0) for k in range(rank.shape[1])], axis=1)
 
+    def against(self, a: int, b: int) -> Float[np.ndarray, " draws"]:
+        """Win rate of a system against another, a tie counting half."""
+        return _win_rate(self.strength[:, a] - self.strength[:, b], self.nu)
+
     @classmethod
     def of(cls, theta: Float[np.ndarray, "draws parameters"], num_systems: int) -> "Strengths":
         """From draws of the parameters."""
@@ -134,9 +139,13 @@ class Strengths(NamedTuple):
         s = s - s.mean(axis=1, keepdims=True)
         win = np.zeros_like(s)
         for k in range(num_systems):
-            up = np.exp((s[:, [k]] - np.delete(s, k, axis=1)) / 2)
-            win[:, k] = ((up + nu[:, None] / 2) / (up + 1 / up + nu[:, None])).mean(axis=1)
-        return cls(s, win)
+            win[:, k] = _win_rate(s[:, [k]] - np.delete(s, k, axis=1), nu[:, None]).mean(axis=1)
+        return cls(s, win, nu)
+
+
+def _win_rate(difference: np.ndarray, nu: np.ndarray) -> np.ndarray:
+    up = np.exp(difference / 2)
+    return (up + nu / 2) / (up + 1 / up + nu)
 
 
 def strengths_of(

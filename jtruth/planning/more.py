@@ -3,10 +3,11 @@
 True classes are drawn from what labels and gold say of each sample, and what could be bought is drawn from
 them: labels of people like those in the file, or true classes of samples at random. With these `prevalence`
 or `evaluate` answers as it will. So all widths are simulated, on common random numbers, and of the intervals
-that the package prints; `benchmarks/more_labels.py` measures how far they were off.
+that the package prints; `benchmarks/more_labels.py` measures how far they were off. Where (nearly) all is
+verified only more samples help: those are drawn from the verified ones, with their labels (a bootstrap).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -27,8 +28,10 @@ from jtruth.learning.joint.posterior import JointPosterior, fit_joint
 
 _REDRAWN = 20  # times that a labeler is drawn anew who has labelled the sample; then it is somebody new
 _OFF = (  # the worst of the settings in benchmarks/more_labels.py
-    "in simulations off by 1 % (median; 3 % in nine of ten) for labels, 12 % (30 %) for verified labels"
+    "in other simulations off by 1 % (median; 3 % in nine of ten) for labels, 12 % (30 %) for verified labels"
 )
+_SETS, _QUICK = 8, 20_000  # data sets that a width is the mean of, where there are at most so many labels
+_FEWEST = 20  # verified samples that new ones can be drawn from
 _MEANT = {"population": "new samples", "in-sample": "these samples"}
 
 
@@ -39,6 +42,7 @@ class Offer(NamedTuple):
     verified: tuple[int, ...] = (30, 100)  # true classes of samples at random
     cost_label: float = 1.0
     cost_gold: float = np.inf  # of a verified label; infinite: not said
+    new: tuple[int, ...] = (30, 100, 300)  # verified new samples, where fewer than those are not verified
 
     __repr__ = one_line
 
@@ -63,6 +67,7 @@ class MoreData(Answer):
         """The question, the answer and what stands behind it, for all faces."""
         columns = (
             Column("num_labels", "labels", form=",d"), Column("num_gold", "verified", form=",d"),
+            *[Column("num_new", "new samples", form=",d")] * any(row["num_new"] for row in self.rows),
             Column("cost", "cost", form=",.2f"), Column("width", "simulated width"),
         )  # fmt: skip
         costs = {"cost_label": self.offer.cost_label, "cost_gold": self.offer.cost_gold}
@@ -72,12 +77,12 @@ class MoreData(Answer):
             Table("options", "What could be bought", "buy", columns, self.rows, unit=None, draw="width"),
             warning_notes(self.warnings),
             how(("cost", f"a label {self.offer.cost_label:g}, a verified label {gold}"),
-                ("width", f"simulated, mean of {drawn}; {_OFF}"),
+                ("width", "; ".join(filter(None, [f"simulated, mean of {drawn}", _spread(self.rows), _OFF]))),
                 ("assumed", "new labelers are like those in the file, and true classes are as labels say")),
             facts_of(self, "metric", "target", "level", "num_sets", "key"), costs,
         )  # fmt: skip
         what = "the class shares" if self.metric == "prevalence" else self.metric
-        last = {bool(row["num_gold"]): row for row in self.rows[1:]}
+        last = {(bool(row["num_gold"]), bool(row["num_new"])): row for row in self.rows[1:]}
         text = [f"{row['buy']} would make it {_said(row['width'])}" for row in last.values()]
         first = f"The interval of {what} for {_MEANT[self.target]} is {_said(self.rows[0]['width'])} wide"
         about = f"{self.metric} of {_MEANT[self.target]}, {100 * self.level:g} % interval; key {self.key}"
@@ -88,9 +93,21 @@ def _said(width: float | None) -> str:
     return "undetermined" if width is None else f"{width:.2f}"
 
 
+def _spread(rows: Sequence[dict[str, Any]]) -> str:
+    """How far single data sets of this file are from the means, the widest of each kind."""
+    found = {}
+    for row in rows[1:]:
+        if row["width"] and row["sd"] is not None:
+            kind = "verified labels" if row["num_gold"] else "labels"
+            found[kind] = max(found.get(kind, 0.0), row["sd"] / row["width"])
+    some = [f"{max(1, round(100 * off))} % for {kind}" for kind, off in found.items()]
+    return f"one set differs from it (standard deviation) by up to {', '.join(some)}" if some else ""
+
+
 def more_data(
     labels: Labels, gold: Any = None, *, y_pred: Any = None, metric: str = "prevalence", offer: Offer = OFFER,
-    key: Any = None, num_sets: int = 2, progress: Callable[[int, int], None] | None = None, **options: Any,
+    key: Any = None, num_sets: int | None = None, progress: Callable[[int, int], None] | None = None,
+    **options: Any,
 ) -> MoreData:  # fmt: skip
     """What width more labels of each sample, or verified labels, would give.
 
@@ -103,7 +120,7 @@ def more_data(
             or a metric of `evaluate`.
         offer: what may be bought, and what it costs.
         key: a whole number or a JAX key; 0 if None.
-        num_sets: data sets that each width is the mean of.
+        num_sets: data sets that each width is the mean of; None: 8, or 2 of over 20,000 labels.
         progress: called with (answers done, answers planned).
         options: of `prevalence` or `evaluate`: positive (a name), assume, labelers_are, target, level.
 
@@ -116,6 +133,7 @@ def more_data(
     (['nothing', '1 more label each', '30 verified labels'], True)
     """
     said, key = stated(key), as_key(key)
+    num_sets = num_sets or (_SETS if labels.num_labels <= _QUICK else 2)
     check_whole(num_sets=num_sets)
     check_not_negative(offer.cost_label, "cost_label")
     known, guessed = read_gold(gold, labels)[0], np.ndim(y_pred) == 2
@@ -127,33 +145,64 @@ def more_data(
     fit = fit_joint(labels, y_pred=None if guessed else y_pred, gold=known, key=key)
     if not fit.usable:
         raise ValueError(f"the labelers cannot be learned from these labels: {' '.join(fit.warnings)}")
-    numbers = sorted({min(g, int((known < 0).sum())) for g in offer.verified} - {0})
-    plans = [(0, 0), *((n, 0) for n in offer.each), *((0, g) for g in numbers)]
+    plans = _plans(offer, known, options.get("target", "population"))
     widths: list[list[float]] = [[] for _ in plans]
     for s in range(num_sets):
         rng = host_rng(key, "more data", s)
         truth, more, order = drawn_from(labels, known, fit, max(offer.each, default=0), rng)
         guess = picked(np.asarray(y_pred)[truth], rng.random(truth.size)) if guessed else y_pred
-        for k, (n, g) in enumerate(plans):
+        for k, (n, g, new) in enumerate(plans):
             if k or not s or guessed:  # of what is there, once is enough
                 verified = known.copy()
                 verified[order[:g]] = truth[order[:g]]
-                widths[k].append(width_of(more[n], verified, guess, metric, {"key": key, **options}))
+                bought = more[n], verified, guess
+                bought = with_new(*bought, new, rng) if new else bought
+                widths[k].append(width_of(*bought, metric, {"key": key, **options}))
             if progress is not None:
                 progress(s * len(plans) + k + 1, num_sets * len(plans))
     rows = []
-    for (n, g), found in zip(plans, widths, strict=True):
+    each = labels.num_labels / labels.num_samples
+    for (n, g, new), found in zip(plans, widths, strict=True):
         what = (
             f"{number_of(n, 'more label')} each" if n else number_of(g, "verified label") if g else "nothing"
         )
-        cost = n * labels.num_samples * offer.cost_label + (g * offer.cost_gold if g else 0.0)
-        width = float(np.mean(found))
-        rows.append({"buy": what, "num_labels": n * labels.num_samples, "num_gold": g,
+        what = f"{new} new verified samples" if new else what
+        number, g = n * labels.num_samples + round(new * each), g + new
+        cost = number * offer.cost_label + (g * offer.cost_gold if g else 0.0)
+        sd = float(np.std(found, ddof=1)) if len(found) > 1 else np.nan
+        rows.append({"buy": what, "num_labels": number, "num_gold": g, "num_new": new,
                      "cost": cost if np.isfinite(cost) else None,
-                     "width": width if np.isfinite(width) else None})  # fmt: skip
+                     **{name: v if np.isfinite(v) else None
+                        for name, v in (("width", float(np.mean(found))), ("sd", sd))}})  # fmt: skip
     asked = {"target": "population", "level": 0.95} | options
     doubts = ("The classifier is thought of: give --predictions where there is one.",) if guessed else ()
     return MoreData(metric, asked["target"], asked["level"], offer, tuple(rows), num_sets, said, doubts)
+
+
+def _plans(offer: Offer, known: np.ndarray, target: str) -> list[tuple[int, int, int]]:
+    """Labels of each sample, verified labels and new samples to try; none that cannot change anything."""
+    left = int((known < 0).sum())
+    each, gold = offer.each if left else (), sorted({min(g, left) for g in offer.verified} - {0})
+    helps = target == "population" and left <= max(offer.verified, default=0) and known.size - left >= _FEWEST
+    new = [(0, 0, m) for m in offer.new if helps]
+    return [(0, 0, 0), *((n, 0, 0) for n in each), *((0, g, 0) for g in gold), *new]
+
+
+def with_new(
+    labels: Labels, known: np.ndarray, y_pred: Any, new: int, rng: np.random.Generator
+) -> tuple[Labels, np.ndarray, Any]:
+    """Labels, known classes and predictions with so many new samples: verified ones, drawn again."""
+    drawn = rng.choice(np.flatnonzero(known >= 0), new)
+    sample, labeler, label = labels.entries()
+    order, ends = np.argsort(sample, kind="stable"), np.cumsum(labels.labels_per_sample())
+    entries = [order[ends[i] - labels.labels_per_sample()[i] : ends[i]] for i in drawn]
+    at, place = np.concatenate(entries), np.repeat(np.arange(new), list(map(len, entries)))
+    columns = {"sample": (sample, labels.num_samples + place), "labeler": (labeler, labeler[at]),
+               "label": (label, label[at])}  # fmt: skip
+    longer = {name: np.concatenate(both).astype(np.int32) for name, both in columns.items()}
+    grown = replace(labels, **longer, num_samples=labels.num_samples + new, tasks=None, self_agreement=None)
+    guesses = None if y_pred is None else np.concatenate([np.asarray(y_pred), np.asarray(y_pred)[drawn]])
+    return grown, np.concatenate([known, known[drawn]]), guesses
 
 
 def drawn_from(

@@ -118,6 +118,7 @@ _ROUNDS = 6
 _ABOVE, _BELOW = 1.005, 0.98  # a simulated width is right between these multiples of the one asked for
 _NO_LIMIT = 1e15  # a budget that buys everything
 _LEAST = 20  # samples; fewer are no plan
+_OTHERS = 2  # of other mixes that are simulated beside the cheapest plan
 _INDEPENDENT = (
     "Assumed: given the class, the classifier and all labelers err independently. Where they share errors, "
     "more labels do not narrow an honest interval; gold does. `jtruth evaluate` does not assume this unless "
@@ -141,25 +142,22 @@ class PlanSearch(Answer):
     def blocks(self) -> Document:
         """The plan, what else there is, and what was put in, for all faces."""
         asked, best = self.setting, self.best
-        bought = self.wanted == "budget"  # the narrowest: by simulation, of those that were simulated
-        shown = [row for row in self.others if row.widths.size or not bought]
+        shown = [row for row in self.others if row.widths.size]
         named = [("this plan", best), *(("other mix", row) for row in shown)]
         rows = [{"plan": name, **_row(self, row)} for name, row in named]
         columns = (
             Column("num_samples", "samples"),
             *(Column(("labels_per_sample", k.name), plain(k.name), form="g") for k in asked.labelers),
             Column("num_gold", "gold"), Column("cost", "cost", form=",.2f"),
+            Column("width", "simulated width"),
         )  # fmt: skip
-        simulated = Column("width", "simulated width")
-        predicted = Column("predicted_width", "predicted width")
         labelers = [
             k._asdict() | {"matrix": k.matrix.tolist(), "labels": labels}
             for k, labels in zip(asked.labelers, best.plan.labels, strict=True)
         ]
         blocks = (
             Table("alternatives", "This plan, and the best of other mixes", "plan",
-                  (*columns, simulated if bought else predicted), rows, unit=None,
-                  draw="width" if bought else "cost"),
+                  columns, rows, unit=None, draw="width" if self.wanted == "budget" else "cost"),
             facts(labelers=labelers),
             sentence_notes("", "What it takes for granted", (_INDEPENDENT,)), warning_notes(self.warnings),
             how(("put in", _guesses(asked)), ("computed", _how(self))),
@@ -189,11 +187,13 @@ def _sentence(search: PlanSearch) -> str:
     plan, asked = search.best.plan, search.setting
     best = "cheapest" if search.wanted == "width" else "narrowest"
     used = [f"{c:g} x {plain(k.name)}" for c, k in zip(plan.labels, asked.labelers, strict=True) if c]
-    gold = "all gold" if plan.num_gold == plan.num_samples else f"{plan.num_gold} gold"
+    gold = "all of them" if plan.num_gold == plan.num_samples else f"{plan.num_gold or 'none'} of them"
+    about = "new samples" if asked.target == "population" else "these samples"
     return (
-        f"The {best} plan for {asked.metric} ({asked.target}, {100 * asked.level:g} %), {search.wanted} "
-        f"{search.amount:g}: {plan.num_samples} samples, labels of each by {' + '.join(used) or 'nobody'}, "
-        f"{gold}; cost {search.best.cost:,.2f}, simulated width {search.best.width:.3f}."
+        f"If labelers err independently, the {best} plan for {asked.metric} of {about} with {search.wanted} "
+        f"{search.amount:g} is {plan.num_samples} samples, each labeled by {' + '.join(used) or 'nobody'}, "
+        f"{gold} verified. It costs {search.best.cost:,.2f}; the simulated width of the "
+        f"{100 * asked.level:g} % interval is {search.best.width:.3f}."
     )
 
 
@@ -283,6 +283,9 @@ def best_plan(
     rows = {labels: row for labels, row in of_mixes.items() if row is not None}
     if width is not None:
         best, simulated = _confirmed(setting, width, tried, rows, (smallest, largest), simulate)
+        known = {row.plan.labels for row in (best, *simulated)}
+        left = sorted((row for k, row in rows.items() if k not in known), key=lambda row: row.cost)
+        simulated += [simulate(row.plan) for row in left[:_OTHERS]]
     elif rows:
         first = sorted(rows.values(), key=lambda row: row.width)[:3]
         simulated = [simulate(row.plan) for row in first]

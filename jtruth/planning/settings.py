@@ -195,6 +195,7 @@ def read_setting(
     labelers: Sequence[str],
     labels: Labels | None = None,
     *,
+    gold: Any = None,
     key: Any = None,
     prior: Sequence[float] | None = None,
     classifier: str = "0.9",
@@ -206,7 +207,7 @@ def read_setting(
     Args:
         labelers: "name:error:cost" or "name:error:cost:people"; error is a number, or one for each true class
             with slashes, "0.1/0.3". With `labels`, "name::cost" is the cost of one labeler of these.
-        labels: of which labelers and prior are learned.
+        labels: of which labelers and prior are learned. gold: (samples,) known classes, -1 elsewhere.
         key: of that: a whole number or a JAX key; 0 if None.
         prior: (classes,); even, or learned from `labels`, if None.
         classifier: its accuracy in every class; "0.85,0.1" its detection and false-alarm rate.
@@ -241,7 +242,7 @@ def read_setting(
             if name not in known:
                 raise ValueError(f"there is no labeler {name!r} in the labels")
         costs = {name: cost for name, _, cost, _ in typed if cost is not None}
-        kinds, learned = kinds_of(labels, key=key, cost=cost_label, costs=costs)
+        kinds, learned = kinds_of(labels, gold=gold, key=key, cost=cost_label, costs=costs)
     if not kinds:
         raise ValueError("there are no labelers: give --labeler name:error:cost, or a file of labels")
     guess = learned if prior is None else prior if labels is None else by_class(prior, labels.class_names)
@@ -250,13 +251,14 @@ def read_setting(
 
 
 def kinds_of(
-    labels: Labels, *, key: Any = None, cost: float = 1.0, costs: dict[str, float] | None = None
-) -> tuple[list[Labeler], np.ndarray]:
+    labels: Labels, *, gold: Any = None, key: Any = None, cost: float = 1.0,
+    costs: dict[str, float] | None = None,
+) -> tuple[list[Labeler], np.ndarray]:  # fmt: skip
     """Kinds of labelers, the best first, and the class prior, learned from labels by the joint posterior.
 
     `cost` of a label; `costs` by labeler where different: each of them is a kind of its own.
     """
-    fit = fit_joint(labels, key=as_key(key))
+    fit = fit_joint(labels, gold=gold, key=as_key(key))
     if not fit.usable:
         raise ValueError(f"the labelers cannot be learned from these labels: {' '.join(fit.warnings)}")
     counts, costs = labels.labels_per_labeler(), costs or {}

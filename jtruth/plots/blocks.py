@@ -16,7 +16,7 @@ from matplotlib.ticker import MaxNLocator
 
 from jtruth._validation.words import plain
 from jtruth.answers import Answer, Column, Curve, Document, Matrix, Notes, Table
-from jtruth.answers.blocks import at, cell_text, few, value_of
+from jtruth.answers.blocks import at, cell_text, value_of
 from jtruth.answers.html import axis_of
 from jtruth.plots._parts import (
     BLUE,
@@ -121,7 +121,11 @@ def drawn_blocks(document: Document) -> list[Any]:
         one
         for one in document.blocks
         if isinstance(one, Matrix | Curve)
-        or (isinstance(one, Table) and any(_has(one, c, kind) for c in one.columns for kind in (int, float)))
+        or (
+            isinstance(one, Table)
+            and not (one.sequence and len(one.rows) > _MOST_ROWS)  # which a curve shows whole
+            and any(_has(one, c, kind) for c in one.columns for kind in (int, float))
+        )
         or (
             isinstance(one, Notes)
             and one.name == "checks"
@@ -155,17 +159,16 @@ def _on_a_figure(panels: Sequence[Callable[..., Any]], heights: Sequence[float])
 
 
 def _bars(table: Table) -> list[Column]:
-    """Columns that are drawn: those with an interval, or the first of numbers."""
-    return [one for one in table.columns if one.ends is not None][:_MOST_BARS] or [_numbers(table)]
+    """Columns that are drawn: the one that is asked for, those with an interval, or the first of numbers."""
+    asked = [one for one in table.columns if table.draw and table.draw in (one.name, one.name[0])]
+    ends = [one for one in table.columns if one.ends is not None][:_MOST_BARS]
+    return asked or ends or [_numbers(table)]
 
 
 def _numbers(table: Table) -> Any:
-    """The column that is asked for; else the first of numbers that are no counts; else of counts."""
-    asked = [one for one in table.columns if table.draw and one.name == table.draw]
-    return (
-        next(iter(asked), None)
-        or next((one for one in table.columns if _has(table, one, float)), None)
-        or next((one for one in table.columns if _has(table, one, int)), table.columns[0])
+    """The first column of numbers that are no counts; else of counts."""
+    return next((one for one in table.columns if _has(table, one, float)), None) or next(
+        (one for one in table.columns if _has(table, one, int)), table.columns[0]
     )
 
 
@@ -180,7 +183,7 @@ def _rows(
     ticks: Mapping[str, Mapping[str, float | None]] | None = None,
 ) -> Axes:
     """A row for each name: bar from end to end, mean, a cross where a naive rule is, ticks of assumptions."""
-    first, last, out = few(table.ordered(), _MOST_ROWS, _LAST_ROWS)
+    first, last, out = table.shown(_MOST_ROWS, _LAST_ROWS, full=False)
     rows, bars, ticks = [*first, *last], _bars(table), ticks or {}
     ax = new_axes(ax, len(rows) * max(1.0, 0.55 * len(bars)) + len(ticks))
     up = 0.8 / len(bars)
@@ -278,6 +281,8 @@ def _curve(block: Curve, ax: Axes | None) -> Axes:
         ax.plot(x, y, color=color, label=name or None, **style)
     if all(isinstance(value, int) for points in block.series.values() for value in points["x"]):
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    if block.named:
+        ax.set_xticks(*zip(*block.ticks(), strict=True))
     ax.set(xlabel=block.x, ylabel=block.y)
     ax.set_title(block.title, size="small")
     ax.spines[["top", "right"]].set_visible(False)

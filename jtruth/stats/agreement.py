@@ -456,9 +456,12 @@ def separate_groups(sample: np.ndarray, labeler: np.ndarray, size: tuple[int, in
 def opposed(counts: np.ndarray, pairs: LabelerPairs, at_least: int) -> np.ndarray:
     """Labelers whose agreement is below chance by 3 standard errors, if they met `at_least` labels of others.
 
+    Of one who always gives the same class chance is all there is.
+
     `counts` are labels, (labelers, classes): chance is their own use of the classes against all shares.
     """
     number = np.maximum(1, counts.sum(axis=1))
     chance = counts @ (counts.sum(axis=0) / max(1, counts.sum())) / number
     bound = chance - 3 * np.sqrt(chance * (1 - chance) / number)
-    return (pairs.met >= at_least) & (pairs.agreed_with < bound * pairs.met)
+    varied = (counts > 0).sum(axis=1) > 1
+    return varied & (pairs.met >= at_least) & (pairs.agreed_with < bound * pairs.met)

@@ -10,10 +10,11 @@ item's own truth left out of the rates that judge it (`verdicts`). With
 theta are the shares of new items: of one judge Rogan and Gladen's correction. M is measured on calibration
 items as they are, so judges may share errors in any way; only M must be the same on new items.
 
-The prior is even on rows of M, and Dirichlet(1 / classes) on theta. Draws of M, Dirichlet(counts + 1), are
-weighed by how well they explain the verdicts on new items, and no value is clipped. (A prior proportional to
-|det M|, as Jeffreys' is, covered shares of .02 in .85 to .90 where a judge is worth little.) Given M and
-theta the class of each item is drawn, which makes counts of these samples (`corrected`).
+Rows of M are drawn from Dirichlet(counts + 1 / classes) of the calibration alone, theta from its posterior
+given each draw and p, with prior Dirichlet(1 / classes), and no value is clipped. New items say nothing of M
+(a cut posterior): weighing draws of M by how well they explain p makes intervals wider or, with a prior by
+|det M|, loses shares near 0 and 1 where a judge is worth little (`benchmarks/calibration_elsewhere.py`).
+Given M and theta the class of each item is drawn, which makes counts of these samples (`corrected`).
 
 Sources: Rogan and Gladen (1978); Lang and Reiczigel (2014); Lee et al., arXiv:2511.21140.
 """
@@ -22,13 +23,10 @@ import numpy as np
 from jaxtyping import Float, Int
 from scipy.special import betaincinv, softmax, xlogy
 
-from jtruth._arrays import systematic
-from jtruth._host import across, log
+from jtruth._host import across
 
-_DRAWS, _FIRST, _MOST = 4000, 10_000, 80_000  # draws; of error rates at first, and at most
-_WORTH = 500.0  # draws that the weights are worth, before no more are drawn
+_DRAWS = 4000
 _NODES = 4_000_000  # numbers that are computed at once
-_MANY = 4  # groups that together say which error rates are possible; of more all items together do
 _SHRUNK = 2.0  # labels of all judges that the error rates of one are shrunk by
 _MOST_SETS = 32  # sets of judges who labelled an item, the most frequent
 _NARROWEST = 5.0  # times that a soft verdict may count as a hard one
@@ -94,18 +92,11 @@ def corrected(
     classes, here = h.shape[1], np.unique(group)
     errors = np.stack([_effective(calibration[truth == c]) for c in range(classes)])
     parts = {**{u: group == u for u in here if groups > 1}, groups: np.full(group.size, True)}
-    seen = {u: _effective(h[part]) for u, part in parts.items()}
-    basis = [seen[u] for u in here] if 1 < here.size <= _MANY else [seen[groups]]
-    factor, found, number = 1.0, None, _FIRST
-    while found is None or (number < _MOST and 1 / (found[1] ** 2).sum() < _WORTH):
-        number = number if found is None else 2 * number
-        found = _weighed(factor * errors, [factor * one for one in basis], number, rng)
-        factor *= 0.5 if found is None else 1.0  # no draw explains the new items: errors are less certain
-    rates = found[0][systematic(found[1], _DRAWS, rng.random())]
+    rates = _dirichlet(rng, errors + 1 / classes, _DRAWS)
     shares = np.full((_DRAWS, groups + 1, classes), 1 / classes)
     counts = np.zeros((_DRAWS, classes, classes, groups + 1), np.int64)
     for u, part in parts.items():
-        shares[:, u], _ = _shares_given(rates, seen[u], rng)
+        shares[:, u] = _shares_given(rates, _effective(h[part]), rng)
         joint = shares[:, u, :, None] * rates
         law = np.swapaxes(joint / joint.sum(axis=1, keepdims=True), 1, 2)  # (draws, verdicts, classes)
         mean = h[part].sum(axis=0)
@@ -118,21 +109,32 @@ def corrected(
     return counts, rates, shares
 
 
-def _weighed(
-    errors: np.ndarray, seen: list[np.ndarray], number: int, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray] | None:
-    """Draws of M and their weights; None where no draw of M can explain the verdicts."""
-    rates = _dirichlet(rng, errors + 1, number)
-    log_weight = -len(seen) * np.linalg.slogdet(rates)[1]  # of the change of variables p = theta M
-    for mean in seen:
-        log_weight += log(_shares_given(rates, mean, rng)[1])
-    return (rates, softmax(log_weight)) if np.isfinite(log_weight.max()) else None
+def of_one_judge(
+    own: Int[np.ndarray, " samples"], verdict: Int[np.ndarray, " samples"],
+    calibration: tuple[Int[np.ndarray, " items"], Int[np.ndarray, " items"]],
+    truth: Int[np.ndarray, " items"], classes: int, rng: np.random.Generator,
+) -> np.ndarray:  # fmt: skip
+    """Draws (draws, classes, labels) of one judge's table on new items, whose shares come of all judges.
+
+    Error rates are p(own label, verdict of all | class), so judges may share errors; `calibration` has both
+    of each item.
+    """
+    cells, shape = classes * classes, (_DRAWS, classes, classes, classes)
+    counts = np.zeros((classes, cells))
+    np.add.at(counts, (truth, calibration[0] * classes + calibration[1]), 1)
+    q = _dirichlet(rng, counts + 1 / cells, _DRAWS) + 1e-12
+    theta = _shares_given(q.reshape(shape).sum(axis=2), np.bincount(verdict, minlength=classes), rng)
+    joint = theta[:, :, None] * q
+    law = np.swapaxes(joint / joint.sum(axis=1, keepdims=True), 1, 2)
+    times = np.bincount(own * classes + verdict, minlength=cells)
+    drawn = np.stack([rng.multinomial(n, law[:, s]) for s, n in enumerate(times)], axis=2)
+    return drawn.reshape(shape).sum(axis=3)
 
 
 def _shares_given(
     rates: Float[np.ndarray, "draws classes verdicts"], seen: np.ndarray, rng: np.random.Generator
-) -> tuple[Float[np.ndarray, "draws classes"], Float[np.ndarray, " draws"]]:
-    """theta for each M, and how much of p's distribution M can explain; a near theta if none of it."""
+) -> Float[np.ndarray, "draws classes"]:
+    """theta for each M; the nearest possible one where M cannot explain p."""
     number, classes = rates.shape[:2]
     nodes = int(np.clip(_NODES / (number * classes), 32, 400))
     if classes > 2:
@@ -143,10 +145,12 @@ def _shares_given(
     theta = p @ np.linalg.inv(rates + 1e-12 * np.eye(classes))
     least = 0.25 / (seen.sum() + 1)  # shares of less than an item are alike: no weight is endless
     density = across(np.multiply, np.maximum(theta, least)) ** (1 / classes - 1)
-    weight = np.where(across(np.minimum, theta) > 0, density, 0.0).cumsum(axis=1)
-    pick = (weight >= (rng.random(number) * weight[:, -1])[:, None]).argmax(axis=1)
+    lowest = across(np.minimum, theta)
+    weight = np.where(lowest > 0, density, 0.0).cumsum(axis=1)
+    pick = (weight > (rng.random(number) * weight[:, -1])[:, None]).argmax(axis=1)
+    pick = np.where(weight[:, -1] > 0, pick, lowest.argmax(axis=1))
     shares = np.maximum(theta[np.arange(number), pick], 1e-12)
-    return shares / shares.sum(axis=1, keepdims=True), weight[:, -1]
+    return shares / shares.sum(axis=1, keepdims=True)
 
 
 def mismatch(

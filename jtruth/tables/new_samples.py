@@ -114,11 +114,11 @@ class NewShare(Estimate):
 
     @property
     def mode(self) -> float:
-        """Where the density of the number is highest, inside the grid."""
+        """Where the density by arcsin(sqrt(share)) is highest: Jeffreys' prior, flat there, moves no peak."""
         if self._nowhere:
             return float("nan")
-        inside = self._value(self._grid[0][1:-1])
-        return float(inside[np.argmax(self.density(inside))])
+        theta, density, _ = self._grid
+        return float(self._value(theta)[np.argmax(density)])
 
     def interval(self, level: float = 0.95) -> Interval:
         """Interval with equal tails, with all classes known that of Jeffreys; or the shortest."""

@@ -10,7 +10,7 @@ import pytest
 
 import jtruth as jt
 from jtruth.answers import Column, Curve, Document, Matrix, Notes, Table
-from jtruth.answers.blocks import cell_text, few, value_of
+from jtruth.answers.blocks import cell_text, value_of
 from jtruth.answers.data import answer_dict, answer_frame, frame, table_rows
 from jtruth.answers.html import page_html
 from jtruth.answers.terminal import size, terminal_text
@@ -129,7 +129,7 @@ def flat(text):
 
 
 def kept(table, most, last):
-    first, rest, _ = few(table.ordered(), most, last)
+    first, rest, _ = table.shown(most, last)
     return [*first, *rest]
 
 

@@ -206,7 +206,7 @@ def test_the_sd_is_that_of_evaluate_under_the_assumption_named_in_its_line():
     y_pred = np.where(rng.random(300) < 0.85, y, 1 - y)
     labels = Labels.from_matrix(z, 2, allow_unlabelled=True)
     chosen = next_labels(labels, y_pred, 3, key=0)
-    alone = jt.evaluate(y_pred, labels, assume="independent", key=0).accuracy.sd
+    alone = jt.evaluate(y_pred, labels, assume="independent", key=0).in_sample.accuracy.sd
     assert chosen.variance**0.5 == pytest.approx(alone, rel=0.1)  # draws of the rates, 400 and some
     assert jt.evaluate(y_pred, labels, key=0).accuracy.sd > 3 * alone
     line = chosen.blocks().sentence

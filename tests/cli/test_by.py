@@ -47,7 +47,7 @@ def test_one_question_to_several_systems(answer, folder, tmp_path):
     votes = [label == "pass" for _, system, _, label in rows_of(folder / "labels.csv") if system == "tuned"]
     assert first["label_share"] == pytest.approx(np.mean(votes))
     page = (tmp_path / "a.html").read_text()
-    for text in ("tuned - base", "Differences of groups", "gold of all groups together"):
+    for text in ("tuned - base", "Differences of groups", "Verified labels of all groups are pooled"):
         assert text in " ".join(out.split()) and text in " ".join(page.split())
     assert " | base'" in out or " | tuned'" in out  # samples to ask for name both
 
@@ -67,7 +67,10 @@ def test_one_question_to_several_systems(answer, folder, tmp_path):
             lambda k, row: row,
             "no column 'sytem' to group by; the columns are 'task', 'system', 'worker', 'label'",
         ),
-        (lambda k, row: (row[0], "" if k in (3, 4) else row[1], *row[2:]), "lines 5, 6: no system; each row"),
+        (
+            lambda k, row: (row[0], "" if k in (3, 4) else row[1], *row[2:]),
+            "lines 5, 6: column 'system' is empty",
+        ),
         (lambda k, row: (row[0] if row[1] == "base" else f"{row[0]}b", "one", *row[2:]), "one group, 'one'"),
     ],
 )
@@ -129,7 +132,10 @@ def test_a_classifier_in_every_group(answer, refusal, folder, tmp_path, monkeypa
     assert found["comparison"]["ranking"] == ["tuned", "base"] and "2 groups" in out
     assert [row["num_samples"] for row in found["comparison"]["classifiers"]] == [40, 40]
     assert len(out.splitlines()) <= 20 and max(map(len, out.splitlines())) <= 80
-    assert "--rater has no say" in refusal(*words, "--rater", "j1")
+    judge, _ = answer(*words, "--rater", "j1", "--gold", folder / "gold.csv", full=False)
+    assert sorted(judge["comparison"]["ranking"]) == sorted(SYSTEMS) and judge["comparison"]["num_gold"] == 30
+    assert "either --predictions" in refusal(*words, "--rater", "j1", "--predictions", said)
+    assert "Leave one out" in refusal(*words, "--predictions", said, "--scores")
 
 
 @pytest.mark.slow
@@ -198,8 +204,17 @@ def test_units_of_a_column_of_times(answer, refusal, dated, monkeypatch):
     assert width(found["by"]) < 0.9 * width(alone["by"])
     months, _ = answer("prevalence", dated / "labels.csv", "--by", "when:month", "--assume", "independent")
     assert [row["group"] for row in months["by"]["groups"]] == ["2026-01", "2026-02", "2026-03"]
-    days, _ = answer("prevalence", dated / "one.csv", "--by", "when", "--assume", "independent")
+    days, out = answer("prevalence", dated / "one.csv", "--by", "when", "--assume", "independent", full=False)
     assert days["num_samples"] == 240  # labels of other moments are no other samples
+    assert "Group by day, week or month instead: --by week." in " ".join(out.split())
+    rows = rows_of(dated / "one.csv")
+    for unit in ("s", "ms"):
+        since = [(*row[:3], str(np.datetime64(row[3], unit).astype(int))) for row in rows]
+        epoch = write(dated / "epoch.csv", ("task", "worker", "label", "when"), since)
+        assert by_group(*opened(epoch)[:2], "week")[1]["q0"][0] == "2026-01-05"
+    quarter = by_group(*opened(dated / "one.csv")[:2], "quarter")[1].values()
+    assert {group for group, _ in quarter} == {"2026-Q1"}
+    assert "by hour, day, week, month, quarter" in refusal("prevalence", dated / "one.csv", "--by", "wek")
     _, out = answer("prevalence", dated / "labels.csv", "--by", "when:month", full=False)
     assert "--ask 30 --ask-out to_verify.csv" in " ".join(out.replace("\\\n", "").split())
     refused = refusal("prevalence", dated / "labels.csv", "--by", "week")

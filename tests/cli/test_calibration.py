@@ -33,6 +33,7 @@ def folder(tmp_path_factory):
     systems = [(i % 100, "xy"[i // 100], "judge", WORDS[new[i, 0]]) for i in range(200)]
     write(to / "systems.csv", ("task", "system", "worker", "label"), systems)
     write(to / "always.csv", ("item", "judge"), [(i, "pass") for i in range(600, 700)])
+    write(to / "same.csv", ("item", "judge", "human"), [(i, "pass", WORDS[i % 2]) for i in range(40)])
     write(to / "no_fail.csv", ("item", "judge", "human"), [(i, WORDS[i % 2], "pass") for i in range(40)])
     return to
 
@@ -62,11 +63,17 @@ def test_groups_a_rater_and_a_judge_who_always_passes(folder, answer):
     assert graded["metrics"]["recall"]["low"] < RIGHT[1, 0] < graded["metrics"]["recall"]["high"]
     always, _ = answer("prevalence", folder / "always.csv", "--calibration", folder / "cal.csv")
     assert always["shares"]["pass"]["high"] > 0.99 and always["label_shares"]["pass"] == 1
+    blind, out = answer("prevalence", folder / "always.csv", "--calibration", folder / "same.csv", "--full")
+    assert blind["num_calibration"] == 40 and blind["shares"]["fail"]["high"] > 0.9 and "next:" not in out
 
 
 def test_refused(folder, refusal):
     assert "no calibration item is truly 'fail'" in refusal(
         "prevalence", folder / "new.csv", "--calibration", folder / "no_fail.csv"
+    )
+    write(folder / "x.csv", ("item", "judge_x"), [(i, "pass") for i in range(9)])
+    assert "no judge of the calibration ('judge') is in it" in refusal(
+        "prevalence", folder / "x.csv", "--calibration", folder / "cal.csv"
     )
     assert "nobody in it is called human" in refusal(
         "prevalence", folder / "new.csv", "--calibration", folder / "plain.csv", "--labelers", "judge"

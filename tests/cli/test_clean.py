@@ -82,6 +82,12 @@ def test_a_crowd_that_errs_together_is_ranked_so(answer, tmp_path):
     rows = [(f"t{i}", f"w{t}", int(rng.random() < q[i][0])) for i in range(40) for t in range(12)]
     found, out = answer("clean", write(tmp_path / "l.csv", ("task", "worker", "label"), rows), "--budget", 5)
     assert "ranked by 'shared_confusion'" in out and any("err together" in w for w in found["warnings"])
+    few, to, many, of = " ".join(out.split()).split()[:4]  # the range of what is expected, and not its edge
+    assert (to, of) == ("to", "of") and "by what is assumed of shared errors" in " ".join(out.split())
+    assert (
+        found["interval"][0] <= int(few) < int(many) <= found["interval"][1]
+        and found["target"] == "in-sample"
+    )
 
 
 def test_label_issues_without_features(answer, files):

@@ -3,10 +3,12 @@
 import subprocess
 import sys
 
+import pandas as pd
 import pytest
 
 from jtruth.evaluation import evaluate
 from jtruth.io import read_labels
+from tests.cli.conftest import crowd
 
 pytestmark = pytest.mark.usefixtures("few_lineages")
 
@@ -116,6 +118,23 @@ def test_plan(run, answer):
     assert code == 0 and "5 (error" in text
 
 
+def test_a_plan_from_a_file_learns_from_its_gold_and_proposes_it(answer, tmp_path):
+    """A person beside judges is proposed as gold; used as such she is no labeler."""
+    _, rows = crowd(3, 60, "00", ("gpt", "claude", "human"))
+    wide = pd.DataFrame(rows, columns=["task", "who", "label"]).pivot(
+        index="task", columns="who", values="label"
+    )
+    wide.reset_index()[["task", "gpt", "claude", "human"]].to_csv(path := tmp_path / "w.csv", index=False)
+    for words in (("--width", 0.3, "--rates", "known"), ()):
+        found, _ = answer("plan", path, "--sets", 2, *words)
+        assert "--gold column:human" in found["next"]
+        found, _ = answer("plan", path, "--gold", "column:human", "--sets", 2, *words)
+        assert "--gold column:human" in found["next"]
+        names = {one["name"] for one in found.get("labelers", ())}
+        assert names == ({"gpt", "claude"} if words else set())
+    assert [row["num_new"] for row in found["options"]] == [0, 30, 100, 300]
+
+
 def test_plan_starts_from_the_labels_there_are(answer, refusal, small):
     """Widths, costs and target; a guessed classifier is said; options of the other question are refused."""
     path, gold = small / "labels.csv", ("--gold", small / "gold.csv")
@@ -127,7 +146,7 @@ def test_plan_starts_from_the_labels_there_are(answer, refusal, small):
     guessed, out = answer("plan", path, "--metric", "accuracy", "--target", "in-sample", "--sets", 1)
     assert "of these samples" in out and "give --predictions where there is one" in " ".join(out.split())
     assert guessed["options"][4]["cost"] is None and "--cost-gold 1" in guessed["next"]
-    assert "is for a file of labels" in refusal("plan", path, "--width", 0.1, *gold)
+    assert "is for a file of labels" in refusal("plan", "--width", 0.1, "--labeler", "a:.2:1", *gold)
     assert "here labelers and classes are those of the file" in refusal("plan", path, "--prior", ".5,.5")
 
 

@@ -194,7 +194,7 @@ def test_help_groups_commands_and_options(run):
     assert code == 0 and "\x1b" not in out
     parts = out.split("\n\n")
     read = run("evaluate", "--help-reading")[1]
-    assert read.startswith("How tables are read:") and len(out.splitlines()) <= 42
+    assert read.startswith("How tables are read:") and len(out.splitlines()) <= 45
     (written,) = (part for part in parts if part.startswith("What is written:"))
     (asked,) = (part for part in parts if part.startswith("Question:"))
     assert "--sep" in read and "--report" in written and "--full" in written and "--rater" in asked
@@ -431,7 +431,7 @@ def test_compare(answer, refusal, small):
     found, out = answer(*base, small / "part.csv", *asked, "--common-only")
     assert found["comparison"]["num_samples"] == 30 and "30 common tasks" in out
     assert "two classifiers are called 'pred'" in refusal(*base, small / "pred.csv", *asked)
-    assert "1 classifiers cannot be compared" in refusal(*base, *asked)
+    assert "1 classifier cannot be compared" in refusal(*base, *asked)
 
 
 def test_consensus(answer, small):

@@ -175,6 +175,10 @@ def test_little_gold_is_said_and_none_is_refused():
     found = errs_on(labels, np.where(np.arange(60) < 8, y, -1), columns)
     assert not found.rows and "fewer than 10 labels with gold, so not looked at: a, b, c" in found.warnings
     assert "No column clearly goes" in found.blocks().sentence
+    found = errs_on(labels, y, {"img": np.arange(60), "order": np.arange(60), "part": np.arange(60) % 20})
+    assert found.left_out == {"img": "it numbers the samples"} and found.columns == ("order", "part")
+    assert ("adjusted for selection" in str(found.blocks().tables()[0].title)) == bool(found.findings)
+    assert any("need not cause" in text for text in found.warnings) == bool(found.findings)
     with pytest.raises(ValueError, match="no label of a sample with gold"):
         errs_on(labels, np.full(60, -1), columns)
     with pytest.raises(ValueError, match=r"columns\['x'\] has shape \(60, 2\)"):
@@ -195,6 +199,7 @@ def test_files_and_the_command(layout, answer, tmp_path):
                 for i in range(300) for t in (0, 1, 2)]  # fmt: skip
         write(file, ("task", "worker", "label", "truth", "answer", "model", "place"), rows)
     data = jt.read(file)
+    assert data.plan.roles.get("model") in (None, "ignored")  # names of models are no predictions
     assert list(data.columns) == ["answer", "model", *(["place"] if layout == "long" else [])]
     assert layout == "wide" or data.columns["place"].shape == (300, 3)
     direct = errs_on(data.labels, data.gold, data.columns)

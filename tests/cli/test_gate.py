@@ -73,7 +73,9 @@ def test_grammar(text, p):
 
 @pytest.mark.parametrize(
     ("texts", "confidence", "message"),
-    [(["a"], 0.9, "such as 'a > .5'"), (["a = .5"], 0.9, "such as"), (["a == .5"], 0.9, "such as"),
+    [(["a"], 0.9, "such as 'a > .5'"), (["a = .5"], 0.9, "such as"),
+     (["a == .5"], 0.9, "write >= or <=, not =="),
+     (["a => .5"], 0.9, "write >=, not =>"), (["a =< .5"], 0.9, "write <=, not =<"),
      (["a >= "], 0.9, "such as"), (["a > 80"], 0.9, "a share, such as .8 or 80%"),
      ([], 0.9, "no requirement"),
      (["a > .5", "c > .5"], 0.9, "'c' is not there"), (["a > b"], 0.9, "'a - b' is not there; write NAME"),
@@ -130,6 +132,10 @@ def test_answers_carry_their_own_laws():
     assert both.require("new-1 accuracy - old accuracy > -.02").exit_code == 0
     with pytest.raises(ValueError, match=r"neither a classifier .* new-1, old; the metric is accuracy"):
         both.require("new-1 recall > .5")
+    alone = jt.compare_classifiers({"a": GOOD, "b": np.where(np.arange(N) < 2, 1 - GOOD, GOOD)}, labels)
+    gate = alone.require("a > b", confidence=0.51)  # labels alone: no probability below .95 is believed
+    assert alone.unclear and (gate.probability, gate.exit_code) == (None, 4) and "labels alone" in str(gate)
+    assert alone.require("a >= .001").exit_code == 0
     with pytest.raises(ValueError, match="knows no uncertainty"):
         jt.evaluate(GOOD, labels, method="majority_vote").require("accuracy > .5")
     voted = jt.prevalence(labels, gold=LABELS.counts().argmax(axis=1)).require("pass >= .5")

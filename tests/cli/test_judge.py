@@ -116,6 +116,53 @@ def test_labelers_says_the_same_of_one_judge_and_has_a_row_for_each_of_several(r
         assert f"Of {(~truth).sum()} verified 'healthy', {wrong} are" in " ".join(out.split())
 
 
+def test_a_judge_who_always_says_the_same_has_the_classes_of_the_gold(run, tmp_path):
+    rows = [(i, "good", "good" if i % 3 else "bad") for i in range(60)]
+    write(tmp_path / "w.csv", ("id", "judge", "human"), rows)
+    for words in (("evaluate", "w.csv", "--rater", "judge"), ("labelers", "w.csv")):
+        code, out, err = run(*words, "--gold", "column:human", folder=tmp_path, full=False)
+        assert code == 0 and "Of 20 verified 'bad', 20 are called 'good'" in out, err
+
+
+@pytest.mark.parametrize(
+    "names", [("fail", "pass"), ("hallucination_found", "no_hallucination_found")], ids="/".join
+)
+def test_a_part_of_the_rows_is_enough_and_the_first_screen_stays_one(run, tmp_path, names):
+    """Three judges, one of whom always says the same; 60 of 150 are verified. `labelers` counts the same."""
+    rng = np.random.default_rng(5)
+    human = rng.random(150) < 0.7
+    said = np.stack([np.where(rng.random(150) < 0.8, human, ~human) for _ in range(2)] + [human | True], 1)
+    word = lambda yes: names[int(yes)]  # noqa: E731
+    rows = [(i, *map(word, said[i]), word(human[i]) if i < 60 else "") for i in range(150)]
+    write(tmp_path / "part.csv", ("id", "gpt", "claude", "always", "human"), rows)
+    asked = ("--gold", "column:human", "--json", "a.json")
+    more = ("--require", "kappa >= .99"), ("--require", "accuracy >= .1"), ()
+    for who, extra in zip(("gpt", "always", "gpt"), more, strict=True):
+        code, out, _ = run(
+            "evaluate", "part.csv", "--rater", who, *asked, *extra, folder=tmp_path, full=False
+        )
+        lines = out.splitlines()
+        assert len(lines) <= 20 and not any(line.endswith(" ...") for line in lines), out
+        assert code == (3 if "kappa >= .99" in extra else 0) and "!  the gold samples" not in out[:80]
+    found = json.loads((tmp_path / "a.json").read_text())
+    counts = [
+        [int(((human[:60] == a) & (said[:60, 0] == b)).sum()) for b in (False, True)] for a in (False, True)
+    ]
+    if found["positive"] == names[0]:
+        counts = [row[::-1] for row in counts[::-1]]
+    assert found["verified"] == counts
+    text = " ".join(out.split())
+    for part in ("sensitivity (TPR)", "specificity (TNR)", "Cohen's kappa", "TPR + TNR", "verified"):
+        assert part in text
+    _, out, _ = run("labelers", "part.csv", *asked, folder=tmp_path, full=False)
+    rows = {row["worker"]: row for row in json.loads((tmp_path / "a.json").read_text())["labelers"]}
+    for mine, its in (("recall", "sensitivity"), ("specificity", "specificity"), ("kappa", "kappa")):
+        assert abs(found["metrics"][mine]["mean"] - rows["gpt"][its]["mean"]) < 0.03
+    assert "next: jtruth consensus part.csv --gold column:human" in out.replace("\\\n   ", "")
+    code, out, _ = run("labelers", "part.csv", *asked, folder=tmp_path)  # in full
+    assert "constant: Always the same class: 'always'" in " ".join(out.split()) and "opposed" not in out
+
+
 def test_what_is_worth_running_next_uses_what_the_file_has(run, judge):
     """A column of people is gold; where there is none, the next command writes what to verify."""
     folder, _ = judge

@@ -105,7 +105,7 @@ def test_melted_table_with_a_series_by_task():
         (pd.Series([0.5, 0.5]), "Series"),
         ("labels.csv", "jt.read_labels"),
         ({"a": [0, 1]}, "dict"),
-        (None, "NoneType"),
+        (None, "labels is None: give labels"),
         (np.array([["no", "yes"]]), "array of <U3"),
         ([[0.1, 0.2], [0.3]], "different lengths"),
         (np.full((SIZE, 2), -np.inf), "impossible under every class"),

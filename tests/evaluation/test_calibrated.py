@@ -111,6 +111,13 @@ def test_a_classifier_and_the_judge_himself(sets):
     assert APART not in himself.assumptions[0].sentence and not himself.baselines
     low, high = himself.accuracy.interval()[:2]
     assert low < (z[:, 0] == y).mean() < high
+    assert himself.num_calibration == 200 and "200 calibration items verified" in str(himself)
+    jointly = jt.evaluate(z[:, 0], labels, calibration=calibration)  # with the other judges' verdicts
+    exact = {"precision": (y[z[:, 0] == 1] == 1).mean(), "specificity": (z[y == 0, 0] == 0).mean()}
+    for name, true in exact.items():
+        low, high = jointly.metrics[name].interval(0.99)[:2]
+        assert low < true < high
+    assert jointly.precision.sd < 0.9 * himself.precision.sd
 
 
 def test_a_judge_worth_nothing_and_items_too_different(sets):
@@ -123,14 +130,18 @@ def test_a_judge_worth_nothing_and_items_too_different(sets):
     other[::2, 0] = 1 - z[::2, 1]
     different = jt.prevalence(named(other), calibration=(named(z_cal, task="old"), truth))
     assert str(different).startswith("Look first: new and calibration items look too different")
-    few = jt.prevalence(named(z), calibration=(named(z_cal[:14], task="old"), np.arange(14) % 5 == 0))
-    assert "only 3 items of class 'pass'" in few.summary(full=True)
+    truth = np.where(np.arange(18) < 14, np.arange(18) % 5 == 0, -1)
+    few = jt.prevalence(named(z), calibration=(named(z_cal[:18]), truth)).summary(full=True)
+    few = " ".join(few.split())
+    assert "only 3 items of class 'pass'" in few and "4 of 18 calibration items are not used" in few
+    assert "18 calibration items have ids of new samples" in few and "14 calibration items verified" in few
 
 
 def test_what_cannot_be_used_is_refused(sets):
     truth, z_cal, _, z = sets
     labels, old = named(z), named(z_cal, task="old")
     for calibration, why in (
+        ((jt.Labels.from_matrix(z_cal, 2), truth), "the classes differ"),
         ((old, np.zeros(200, int)), "no calibration item is truly 'pass'"),
         ((named(z_cal, workers=("x", "y", "z")), truth), "no judge has labels in both sets"),
         ((named(z), np.arange(400) % 2), "400 calibration items have the ids and labels of these samples"),

@@ -170,9 +170,20 @@ def test_days_borrow_from_their_neighbours(stream, how):
         document = found.blocks()
         assert rise > 0.95 and f"rose with probability {rise:.2f}, from 2026-01-01" in document.sentence
         curve = next(one for one in document.blocks if getattr(one, "name", "") == "by.curve")
-        assert curve.x == "days since 2026-01-01" and curve.series[""]["x"] == list(map(float, range(60)))
+        assert curve.x == "time" and curve.series[""]["x"] == list(map(float, range(60)))
+        assert tuple(curve.named.values()) == groups.names and curve.ticks()[1] == (12.0, "2026-01-13")
+        assert found.in_sample.groups.laws is groups.in_sample
         rows = document.tables()[0]
-        assert rows.ordered()[0]["group"] == groups.laws.ranking[0] and rows.rows[0]["group"] == "2026-01-01"
+        brief, _, out = rows.shown(8, 2, full=False)
+        kept, ends = [row["group"] for row in brief], groups.laws.ranking[:: len(groups.names) - 1]
+        assert kept == sorted(kept) and {*ends, groups.names[0], groups.names[-1]} <= set(kept)
+        assert len(kept) == 60 - out <= 8 and len(rows.shown(20, 5)[0]) == 60
+        assert f"... {out} more: summary(full=True)" in found.summary(width=80)
+        rise = groups.laws.p_better(*groups.names[1::-1])
+        gaps = next(one for one in document.blocks if getattr(one, "name", "") == "by.differences").rows
+        assert (gaps[0]["first"], gaps[0]["second"]) == groups.names[:-3:-1]
+        assert "above previous" not in found.summary(width=120)
+        assert rows.rows[1]["above_previous"] == rise and rows.rows[0]["above_previous"] is None
         mean = np.array([row["mean"] for row in rows.rows])
         assert mean[40:].mean() - mean[:30].mean() == pytest.approx(
             y[DAY >= 40].mean() - y[DAY < 30].mean(), abs=0.07
@@ -201,6 +212,12 @@ def test_any_number_of_groups_and_groups_of_one_sample():
     assert len(found.to_dict()["by"]["groups"]) == 300
     compared = compare_groups(y, labels, np.repeat(names[:60], 5), key=0, gold=y)
     assert len(compared.values) == 60 and compared.values["g0"].mean == pytest.approx(1, abs=0.1)
+    assert len(compared.differences) < 200
+    turns = np.repeat([10, 9, 2], 100)
+    shown = compare_groups(np.where(turns == 10, 1 - y, y), labels, turns, key=0, gold=y).blocks()
+    assert [row["name"] for row in shown.tables()[0].rows] == ["2", "9", "10"]
+    assert shown.blocks[1].series[""]["x"] == [2.0, 9.0, 10.0]
+    assert "P(10, the last, better than 2, the first) = 0.00" in shown.sentence
 
 
 def test_the_order_of_groups():
@@ -213,6 +230,8 @@ def test_the_order_of_groups():
     kept, _, when, _, notes = in_order(("01/02/2026", "05/01/2026", "03/03/2026"), np.arange(3))
     assert kept[0] == "01/02/2026" and when is None and "2026-02-01 or 2026-01-02" in notes[0]
     assert in_order(("13/02/2026", "05/01/2026"), np.arange(2))[0][0] == "05/01/2026"
+    assert in_order(("2026-Q1", "2025-Q4"), np.arange(2))[0] == ("2025-Q4", "2026-Q1")
+    assert in_order(("2026-01-06 00:00:00", "2026-01-05T00:00:00.000"), np.arange(2))[0][0] == "2026-01-05"
 
 
 @pytest.mark.usefixtures("few_lineages")

@@ -56,8 +56,10 @@ def test_nobody_vouches(few_lineages):
     everything, nothing = (found.at_threshold(t) for t in (-np.inf, np.inf))
     for one, rate in ((everything, 1.0), (nothing, 0.0)):
         assert one.recall.interval(0.95)[:2] == one.false_alarm_rate.interval(0.95)[:2] == (rate, rate)
-    for t in found.thresholds:
-        point = found.at_threshold(t)
+    here = found.in_sample
+    band = here.curves.roc()
+    for t in here.thresholds:
+        point = here.at_threshold(t)
         curve = np.interp(point.false_alarm_rate.mean, band.x[1:], band.mean[1:])
         assert curve >= point.recall.mean - 1e-9
     assert np.diff(everything.precision.interval(0.95)[:2]) > 0.01  # of the share nothing is certain

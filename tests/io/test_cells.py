@@ -3,7 +3,7 @@
 import pytest
 
 from jtruth._validation.words import Source
-from jtruth.io import FilePlan, read_labels, read_predictions
+from jtruth.io import FilePlan, read_gold, read_labels, read_predictions
 from jtruth.io.cells import in_words, says_nothing, typed_map
 
 MIXED = "task,worker,label\n1,a,yes\n1,b,TRUE\n2,a,no\n2,b,false\n3,a,Yes\n3,b,true\n"
@@ -114,3 +114,22 @@ def test_what_says_nothing_and_words_beside_classes_that_are_no_yes_and_no():
         False,
     ]
     assert in_words(["yes"], FilePlan(), Source(), known=("cat", "dog")) == (["yes"], ())
+
+
+def test_words_beside_grades_that_are_cut_are_named_with_the_map_to_say(tmp_path):
+    """Gold in other words: the column and the map; in the classes' own words nothing is said of a cut."""
+    (tmp_path / "l.csv").write_text("item,ai\n" + "".join(f"i{k},{10 * k}\n" for k in range(10)))
+    labels = read_labels(tmp_path / "l.csv", labelers=["ai"], pass_at=50)
+    plan = FilePlan.asked(pass_at=50)
+    for words, said in (
+        (("clear", "tumor"), "column 'label'.*map clear=fail,tumor=pass"),
+        (("fail", "pass"), ""),
+    ):
+        path = tmp_path / "g.csv"
+        path.write_text("task,label\n" + "".join(f"i{k},{words[k > 4]}\n" for k in range(10)))
+        if said:
+            with pytest.raises(ValueError, match=said):
+                read_gold(path, labels, plan=plan)
+        else:
+            gold = read_gold(path, labels, plan=plan)
+            assert not [note for note in getattr(gold, "notes", ()) if "cut" in note]

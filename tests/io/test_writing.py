@@ -135,6 +135,47 @@ def test_argilla_and_doccano_get_their_records_with_scores(tmp_path):
             np.testing.assert_array_equal(jt.read_predictions(document, labels).y_pred, agreed.label)
 
 
+def test_annotators_see_texts_and_never_what_is_true(tmp_path):
+    """Gold (by name, or used as such) is no data; the text is the longest column, or else it is said."""
+    rows = [{"case": f"c{k}", "prompt": f"what is {k} + {k}?", "kind": "sum", "n": str(10**20 + k),
+             "truth": "p", "checked": "pn"[k % 2], **dict(zip(PEOPLE, "ppn"))} for k in range(6)]  # fmt: skip  # noqa: B905
+    pd.DataFrame(rows).to_csv(tmp_path / "t.csv", index=False)
+    long = [{**{n: row[n] for n in row if n not in PEOPLE}, "worker": who, "label": row[who]}
+            for row in rows for who in PEOPLE]  # fmt: skip
+    pd.DataFrame(long).to_csv(tmp_path / "long.csv", index=False)
+    agreed = jt.consensus(jt.Labels.from_matrix([[0, 0, 1]] * 6, classes=["p", "n"]).with_names(
+        tasks=[row["case"] for row in rows]), "majority_vote")  # fmt: skip
+    for name, asked in (("t.csv", {"labelers": PEOPLE}), ("long.csv", {})):
+        plan = jt.io.FilePlan.asked(task="case", **asked)
+        source = jt.io.reading.opened(tmp_path / name, plan, leave_out=["checked"])
+        own = {"case": "c0", "prompt": "what is 0 + 0?", "kind": "sum", "n": str(10**20)}
+        assert jt.write(agreed, tmp_path / "s.json", format="label_studio", source=source) is None
+        studio = json.loads((tmp_path / "s.json").read_text())[0]
+        assert studio["data"] == own and studio["predictions"][0]["result"][0]["to_name"] == "prompt"
+        jt.write(agreed, tmp_path / "d.json", format="doccano", source=source)
+        first = json.loads((tmp_path / "d.json").read_text())[0]
+        assert first == own | {
+            "id": "c0",
+            "text": own["prompt"],
+            "label": ["p"],
+            "score": pytest.approx(2 / 3),
+        }
+    pd.DataFrame(rows).drop(columns="prompt").to_csv(tmp_path / "t.csv", index=False)
+    source = jt.io.reading.opened(tmp_path / "t.csv", jt.io.FilePlan.asked(task="case", labelers=PEOPLE))
+    said = jt.write(agreed, tmp_path / "d.json", format="doccano", source=source)
+    assert said == "Annotators will see 'case': the file has no column of texts."
+    flat = [{"id": f"c{k}", "status": "completed", "fields.q": "eh", "mood.responses": list("ppn"),
+             "mood.responses.users": list(PEOPLE), "mood.suggestion": "p", "mood.suggestion.agent": "m"}
+            for k in range(6)]  # fmt: skip
+    (tmp_path / "flat.json").write_text(json.dumps(flat))
+    jt.write(agreed, tmp_path / "a.json", format="argilla", source=tmp_path / "flat.json")
+    assert json.loads((tmp_path / "a.json").read_text())[0]["fields"] == {"q": "eh"}
+    by_user = [json.dumps({"id": k, "text": f"t{k}", "label": ["pn"[k % 2]], "username": who})
+               for k in range(3) for who in PEOPLE]  # fmt: skip
+    (tmp_path / "u.jsonl").write_text("\n".join(by_user))
+    assert jt.read_labels(tmp_path / "u.jsonl").worker_names == PEOPLE
+
+
 def test_an_answer_is_written_as_its_table_and_labels_as_theirs(tmp_path):
     labels = jt.Labels.from_matrix([["p", "p", "n"], ["n", "n", "n"], ["p", "n", "p"]], classes=["n", "p"])
     agreed = jt.consensus(labels, "majority_vote")

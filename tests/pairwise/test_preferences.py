@@ -89,7 +89,7 @@ def test_verified_preferences_correct_what_judges_share():
         found.rule == "post-stratification" and truth["low"] <= 0.6 <= truth["high"] and given["high"] < 0.6
     )
     assert [row["row"] for row in found.matrices[:2]] == ["j0 (x shown first): x", "j0 (x shown first): y"]
-    says = np.array([[row[f"says_{k}"]["mean"] for k in (1, 2, 3)] for row in found.matrices])
+    says = np.array([[row["says"][k]["mean"] for k in ("x", "y", "tie")] for row in found.matrices])
     assert says.shape == (12, 3) and np.allclose(says.sum(axis=1), 1)
     one = panel(np.random.default_rng(0), 600, gold=150)
     seen = (one.judge == 0) & (one.exchanged == 0) & (one.gold[one.item] == 0)
@@ -135,6 +135,15 @@ def test_several_systems_are_ranked_with_probabilities():
     assert preferences(several(), key=0).to_dict() == found.to_dict()
     verified = several(1).assign(human=lambda t: t.winner)
     corrected = preferences(verified[verified.judge == "m"], gold="column:human", key=0)
+    rates = [row["mean"] for row in corrected.win_rates if row["system"] == corrected.strengths[0]["system"]]
+    assert (
+        abs(np.mean(rates) - corrected.strengths[0]["win_rate"]["mean"]) < 1e-9
+    )  # pairs are of the truth too
+    assert "A shown first" in corrected.matrices[0]["row"] and [*corrected.matrices[0]["says"]] == [
+        "A",
+        "B",
+        "tie",
+    ]
     assert corrected.rule == "corrected" and corrected.matrices_by == "verified preferences"
     assert any("need gold, or three answers" in w for w in preferences(several(), correct=True).warnings)
 
@@ -144,5 +153,34 @@ def test_one_judge_alone_and_one_order_are_said():
     text = " ".join(found.warnings)
     assert (
         "position bias is unknown: show comparisons in both orders" in text
-        and "the only judge may be wrong" in text
+        and "the judge may be wrong" in text
     )
+
+
+def test_one_system_through_the_whole_answer_and_equal_ones_are_named():
+    found = preferences(compared([1] * 30 + [0] * 10, [0] * 40), key=0)
+    (row,) = found.win_rates
+    assert row["system"] == "y" and row["against"] == "x" and row["mean"] > 0.5 and row["low"] < row["mean"]
+    assert (
+        "y wins" in found.summary() and "P(y better)" in found.summary() and "Neither" not in found.summary()
+    )
+    assert preferences(compared([2] * 20, [0] * 20), key=0).summary().startswith("Every answer is a tie")
+    even = several().assign(winner="tie")
+    even.loc[::2, "winner"] = np.resize(["model_a", "model_b"], len(even[::2]))
+    assert "No system is clearly preferred: " in " ".join(preferences(even, key=0).summary().split())
+    rows = preferences(several(), key=0).win_rates
+    assert [row["by"] for row in rows][:3] == ["a against b", "a against c", "a against d"]
+    assert all(row["by"] == f"{row['system']} against {row['against']}" and row["mean"] > 0.5 for row in rows)
+
+
+def test_gold_of_every_comparison_needs_no_note_and_nobody_is_called_judge_judge():
+    frame = several().query("model_a in ['a', 'b'] and model_b in ['a', 'b']")
+    frame = frame.assign(question=range(len(frame)), human=frame.winner)
+    every = preferences(frame, gold="column:human", key=0).warnings
+    some = preferences(
+        frame.assign(human=frame.human.where(frame.index % 4 == 0)), gold="column:human", key=0
+    )
+    assert not any("random" in text or "nothing" in text for text in every)
+    assert any("taken to be a random sample" in text for text in some.warnings)
+    text = preferences(frame.drop(columns=["judge", "human"]), key=0).summary(full=True)
+    assert "By the judge, " in text and "judge judge" not in text

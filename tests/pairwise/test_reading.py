@@ -9,6 +9,7 @@ import pytest
 
 from jtruth.io.plan import FilePlan
 from jtruth.pairwise import read_preferences
+from jtruth.pairwise.reading import VERIFIED, to_verify
 
 WON = ("x", "y", "tie", "y")  # questions 1 to 4; on the even ones y stands in the first column
 
@@ -114,7 +115,7 @@ def test_a_winner_may_be_called_like_a_side_and_losers_have_a_column(tmp_path):
     pairs = list(itertools.permutations("xyz", 2))[:4]
     found = read_preferences(pd.DataFrame(pairs, columns=["winner", "loser"]))
     assert found.systems == ("x", "y", "z") and found.answer.tolist() == [0, 0, 1, 0]
-    assert (found.exchanged == -1).all() and any("question of its own" in note for note in found.notes)
+    assert (found.exchanged == -1).all() and any("each row is one of its own" in note for note in found.notes)
 
 
 def test_turns_of_a_question_hang_together_and_repeated_answers_are_said():
@@ -165,7 +166,7 @@ BAD = {
     "different answers to the same comparison": frame(["x", "y"], question=1),
     "'u', 'v' never met 'x', 'y'": frame(["x", "v"], model_a=["x", "u"], model_b=["y", "v"]),
     "no row says which": frame("x", model_b="x"),
-    "numbers \\(0, 1, 2\\)": pd.DataFrame({"task": [1, 2, 3], "worker": "j", "label": [0, 1, 2]}),
+    "numbers .0, 1, 2.*1=A,2=B,0=tie": pd.DataFrame({"task": [1, 2, 3], "worker": "j", "label": [0, 1, 2]}),
     "no column says who won": pd.DataFrame({"question": [1, 2], "model_a": "x", "model_b": "y"}),
     "a system has no name": frame(model_a=["x", None]),
     "no columns name the systems, and winners are 'x', 'y', 'z'": pd.DataFrame({"question": [1, 2, 3],
@@ -190,4 +191,83 @@ def test_what_is_left_out_is_said():
     given = frame(["x", None, "y", "error"], question=[1, 2, 3, 4], model_b=["y", "y", "x", "y"])
     notes = " ".join(read_preferences(given).notes)
     assert read_preferences(given).how.startswith("question 'question'; systems 'model_a', 'model_b'; winner")
+    some = frame([1.2, 1.9], judge=["j", None])
+    more = read_preferences(some)
+    assert more.answer.tolist() == [0, 1] and more.judges == ("j", "(unnamed)")
+    assert any("1 answers name no judge" in n for n in more.notes)
+    assert any("2 preferences between 1 and 2 were cut at 1.5" in n for n in more.notes)
     assert "1 rows that compare a system with itself" in notes and "2 rows without a winner" in notes
+
+
+def exchanged(words=("A", "B", "tie"), **names):
+    """Twelve comparisons of x and y in both orders, under any names of columns."""
+    q, sides = np.repeat(np.arange(6), 2), [("x", "y"), ("y", "x")] * 6
+    one, two = map(list, zip(*sides, strict=True))
+    won = [words[(k + s) % 3] if words else (one, two)[s % 2][k] for k, s in enumerate(q)]
+    columns = {"aufgabe_id": q, "links": one, "rechts": two, "annotator": "gpt", "urteil": won}
+    return pd.DataFrame({names.get(name, name): cells for name, cells in columns.items()})
+
+
+@pytest.mark.parametrize("words", [("A", "B", "tie"), ()])
+def test_systems_are_found_by_the_cells_of_columns_of_any_name(words):
+    want = read_preferences(exchanged(words, links="model_a", rechts="model_b", urteil="winner"))
+    for found in (
+        read_preferences(exchanged(words)),
+        read_preferences(exchanged(words, links="red", rechts="blue")),
+        read_preferences(exchanged(words, links="left_model", rechts="right_model")),
+        read_preferences(exchanged(words).assign(gold_pref="B")),
+    ):
+        assert found.systems == ("x", "y") and len(found.names) == 6 and found.judges == ("gpt",)
+        assert found.answer.tolist() == want.answer.tolist()
+        assert found.exchanged.tolist() == want.exchanged.tolist() == [0, 1] * 6
+    assert any(
+        "'links', 'rechts' were taken for the systems" in n for n in read_preferences(exchanged(words)).notes
+    )
+    assert not any("taken for" in note for note in want.notes)
+    always = pd.DataFrame(
+        {"case": range(6), "contender": "new", "baseline": "old", "sieger": ["new", "old"] * 3}
+    )
+    assert read_preferences(always).systems == ("new", "old")
+
+
+def test_columns_that_are_not_used_are_named_where_systems_have_no_names():
+    always = pd.DataFrame(
+        {"case": range(6), "contender": "new", "baseline": "old", "verdict": ["A", "B"] * 3}
+    )
+    found = read_preferences(always)
+    assert found.systems == ("A", "B") and any("Not used: 'contender', 'baseline'" in n for n in found.notes)
+    wide = pd.DataFrame(
+        {"question": range(4), "gpt": list("xyxy"), "claude": ["y", "y", "tie", "x"], "llama": "x"}
+    )
+    found = read_preferences(wide)
+    assert found.systems == ("x", "y") and found.judges == ("gpt", "claude", "llama") and not found.notes
+    with pytest.raises(
+        ValueError, match="columns 'urteil', 'zweites' say who won, and column 'annotator' who"
+    ):
+        read_preferences(exchanged().assign(zweites="A"))
+
+
+def test_verified_preferences_that_the_file_has_are_named():
+    people = GOLD.assign(judge="human_1", winner=GOLD.human)
+    assert read_preferences(pd.concat([GOLD, people]).drop(columns="human")).people == "worker:human_1"
+    assert (
+        read_preferences(GOLD).people == "column:human"
+        and read_preferences(people.drop(columns="human")).people == ""
+    )
+    assert read_preferences(GOLD, gold="column:human").people == ""
+
+
+def test_comparisons_to_verify_are_a_table_of_gold():
+    for table in (
+        GOLD,
+        GOLD[:3],
+        pd.DataFrame(itertools.permutations("xyz", 2), columns=["winner", "loser"]),
+    ):
+        found = read_preferences(table)
+        asked = pd.DataFrame(to_verify(found, 50, np.random.default_rng(0)), columns=VERIFIED)
+        assert len(asked) == len(found.names)
+        gold = read_preferences(
+            table, gold=asked.assign(winner=asked[["model_a", "model_b"]].min(axis=1))
+        ).gold
+        assert (gold == [int(found.systems[a] > found.systems[b]) for a, b in found.pair]).all()
+        assert len(to_verify(found, 2, np.random.default_rng(0))) == 2

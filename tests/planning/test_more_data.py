@@ -5,9 +5,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy.stats import beta
 
 import jtruth as jt
-from jtruth.planning.more import Offer, drawn_from, more_data, width_of
+from jtruth.planning.more import Offer, drawn_from, more_data, width_of, with_new
 
 RIGHT = np.array([0.9, 0.8, 0.75, 0.7])
 
@@ -78,3 +79,36 @@ def test_widths_are_those_of_the_questions_themselves():
     alone = jt.Labels.from_matrix(np.random.default_rng(0).integers(0, 2, (20, 1)), 2)
     with pytest.raises(ValueError, match="the labelers cannot be learned from these labels"):
         more_data(alone, num_sets=1)
+
+
+def test_where_all_is_verified_new_samples_are_offered():
+    """Copies of verified samples with their labels; widths are those of Jeffreys' interval."""
+    rng = np.random.default_rng(3)
+    labels, y = labels_of(rng, each=3)
+    found = more_data(labels, y, offer=Offer((1,), (30,), new=(40, 400)), num_sets=4, key=3)
+    said = ["nothing", "40 new verified samples", "400 new verified samples"]
+    assert [row["buy"] for row in found.rows] == said and [row["num_labels"] for row in found.rows] == [
+        0,
+        120,
+        1200,
+    ]
+    for row in found.rows:
+        n = 120 + row["num_new"]
+        low, high = beta.interval(0.95, n * y.mean() + 0.5, n * (1 - y.mean()) + 0.5)
+        assert row["width"] == pytest.approx(high - low, rel=0.03)
+    spread = max(row["sd"] / row["width"] for row in found.rows[1:])
+    assert f"up to {max(1, round(100 * spread))} % for verified labels" in " ".join(
+        found.summary(full=True).split()
+    )
+    inside = more_data(labels, y, offer=Offer((1,), (30,)), num_sets=1, target="in-sample")
+    assert len(inside.rows) == 1  # all is known of these
+    known = np.where(np.arange(120) < 100, y, -1)
+    buys = [
+        row["buy"] for row in more_data(labels, known, offer=Offer((1,), (30,), new=(50,)), num_sets=1).rows
+    ]
+    assert buys[1:] == ["1 more label each", "20 verified labels", "50 new verified samples"]
+    grown, codes, guesses = inspect.unwrap(with_new)(labels, known, 10 * np.arange(120), 50, rng)
+    old = (guesses[120:] / 10).astype(int)
+    assert (old < 100).all() and (codes[120:] == y[old]).all() and grown.num_samples == 170
+    one, new = (grown.restrict(rows).counts().tolist() for rows in (np.arange(120), np.arange(120, 170)))
+    assert one == labels.counts().tolist() and new == labels.counts()[old].tolist()

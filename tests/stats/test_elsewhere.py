@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.special import xlogy
+from scipy.special import softmax, xlogy
 from scipy.stats import beta, chi2
 
 from jtruth.stats import elsewhere
@@ -30,15 +30,15 @@ def of_counts(k1, n1, k0, n0, k, n):
     "counts", [(14, 15, 12, 15, 500, 1000), (55, 100, 52, 100, 480, 1000), (18, 20, 20, 20, 3, 60)]
 )
 def test_one_judge_is_the_posterior_by_quadrature(counts):
-    """Even prior of rates, Jeffreys' of the share: quantiles of draws and of new samples."""
+    """Rates by the calibration alone, share given each by Jeffreys' prior: draws, and new samples."""
     k1, n1, k0, n0, k, n = counts
-    u = (np.arange(120) + 0.5) / 120
+    u = (np.arange(60) + 0.5) / 60
     phi = (np.arange(400) + 0.5) / 400 * np.pi / 2
     theta = np.sin(phi) ** 2  # evenly spaced for Jeffreys' prior
-    se, fp = beta.ppf(u, k1 + 1, n1 - k1 + 1)[:, None], beta.ppf(u, n0 - k0 + 1, k0 + 1)
+    se, fp = beta.ppf(u, k1 + 0.5, n1 - k1 + 0.5)[:, None], beta.ppf(u, n0 - k0 + 0.5, k0 + 0.5)
     p = theta[:, None, None] * se + (1 - theta[:, None, None]) * fp
     log_p = k * np.log(p) + (n - k) * np.log1p(-p)
-    density = np.exp(log_p - log_p.max()).mean(axis=(1, 2))
+    density = softmax(log_p, axis=0).mean(axis=(1, 2))
     below = np.cumsum(density) / density.sum()
     exact = np.interp([0.025, 0.5, 0.975], below, theta)
     tables, _, shares = draws(*of_counts(*counts))
@@ -156,3 +156,24 @@ def test_mismatch_of_one_judge_needs_a_share_that_no_mixture_has():
     z, z_cal, truth = of_counts(70, 100, 90, 100, 900, 1000)
     assert elsewhere.mismatch(z, z_cal, truth, 2, rng)[0] < 0.01
     assert elsewhere.mismatch(z[:10], z_cal, truth, 2, rng) is None
+
+
+def test_the_table_of_one_judge_uses_the_others():
+    """Judges who know nothing change nothing; good ones who share errors say more, and what is true."""
+    rng = np.random.default_rng(5)
+    z, z_cal, truth = of_counts(80, 100, 70, 100, 480, 1000)
+    alone = draws(z, z_cal, truth)[0][..., -1]
+    same = elsewhere.of_one_judge(z[:, 0], z[:, 0], (z_cal[:, 0], z_cal[:, 0]), truth, 2, rng)
+    for found in (alone, same):
+        assert (found.sum(axis=1) == [520, 480]).all()
+    ends = [np.quantile(found[:, 1, 1] / 480, [0.025, 0.5, 0.975]) for found in (alone, same)]
+    np.testing.assert_allclose(*ends, atol=0.04)
+    truth, z_cal = simulated(rng, 4000, [0.5, 0.5], np.array([[0.7, 0.95], [0.8, 0.95]]))
+    y, z = simulated(rng, 2000, [0.8, 0.2], np.array([[0.7, 0.95], [0.8, 0.95]]))
+    for one, true in ((z_cal, truth), (z, y)):
+        one[::2, 1] = np.where(one[::2, 0] != true[::2], one[::2, 0], one[::2, 1])
+    found = elsewhere.of_one_judge(z[:, 0], z[:, 1], (z_cal[:, 0], z_cal[:, 1]), truth, 2, rng)
+    exact = np.array([[((y == c) & (z[:, 0] == s)).sum() for s in (0, 1)] for c in (0, 1)])
+    assert (np.abs(found.mean(axis=0) - exact) < 4.5 * found.std(axis=0)).all()
+    alone = draws(z[:, :1], z_cal[:, :1], truth)[0][..., -1]
+    assert found[:, 1, 1].std() < 0.8 * alone[:, 1, 1].std()

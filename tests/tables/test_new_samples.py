@@ -114,6 +114,8 @@ def test_class_shares_add_up_to_one_and_two_are_jeffreys():
     first, _ = class_shares(np.array([[46, 34]]))
     np.testing.assert_allclose(first.interval(0.95), stats.beta(46.5, 34.5).ppf([0.025, 0.975]), atol=1e-5)
     np.testing.assert_allclose(first.mean, 46 / 80)
+    modes = [law.mode for law in class_shares(np.array([[46, 34, 0]]))]  # and no peak of Jeffreys' prior
+    np.testing.assert_allclose(modes, [46 / 80, 34 / 80, 0], atol=1e-3)
 
 
 def test_all_verified_accuracy_is_jeffreys_and_in_sample_is_the_count():

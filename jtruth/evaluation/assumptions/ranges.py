@@ -134,7 +134,9 @@ def _part(progress: Progress, k: int, number: int, done: int, planned: int) -> N
 def row(member: parts.Assumption, data: Inputs, loo: Mapping[str, float] | None = None) -> parts.Assumption:
     """A member as a line of the answer, with its metrics."""
     table = data.about(member.posterior)
-    return member._replace(metrics=estimates(table, *data.answered), posterior=table, loo=loo, fit=None)
+    return member._replace(
+        metrics=estimates(table, *data.answered, more=data.more), posterior=table, loo=loo, fit=None
+    )
 
 
 def loo_of(members: list[parts.Assumption]) -> list[Mapping[str, float] | None]:

@@ -85,14 +85,16 @@ class Prevalence(Answer):
     target: str = parts.POPULATION  # or "in-sample"
     groups: grouped.Groups | None = None  # where the group of each sample was said
     rates: tuple[dict[str, Any], ...] = ()  # of judges in each class, by calibration
+    num_calibration: int = 0  # verified items of other data
     given: tuple[dict[str, Any], ...] = ()  # labels as given in each group, where no share is identified
 
     @property
     def in_sample(self) -> "Prevalence":
-        """The same answer about the samples at hand (without groups)."""
+        """The same answer about the samples at hand."""
         if self.target == parts.IN_SAMPLE:
             return self
-        return replace(self, target=parts.IN_SAMPLE, shares=self.counted, groups=None)
+        groups = self.groups and self.groups._replace(laws=self.groups.in_sample)
+        return replace(self, target=parts.IN_SAMPLE, shares=self.counted, groups=groups)
 
     def require(self, *requirements: str, confidence: float = 0.95) -> Gate:
         """The verdict on "pass >= .8", or with groups on "site_a > site_b"; see `jtruth.answers.require`."""
@@ -140,10 +142,12 @@ class Prevalence(Answer):
                 level=self.level, key=self.key, num_samples=self.num_samples,
                 num_labelers=self.num_labelers, num_labels=self.num_labels, num_gold=self.num_gold,
                 label_shares=self.label_shares, assumption=self.assumption,
+                num_calibration=self.num_calibration,
             ),
         )  # fmt: skip
-        gold = number_of(self.num_gold, "gold label")
-        about = f"{parts.counts_text(self)}, {gold}; {self.rule}; key {self.key}"
+        gold = f"{number_of(self.num_gold, 'gold label')}; {self.rule}"
+        gold = parts.taken_as_true(0, self.num_calibration) if self.num_calibration else gold
+        about = f"{parts.counts_text(self)}, {gold}; key {self.key}"
         alarms = parts.first_lines(self.checks, self.warnings)
         if self.groups is not None:
             question = f"Which group has the largest share of class {self.groups.positive!r}?"
@@ -324,6 +328,7 @@ def _by_calibration(
     answer = _answer(
         data, "calibration", found.of_all / data.y_pred.size, calibrated.ASSUMED,
         (*found.warnings, *data.notes), class_posterior=found.class_posterior, rates=found.rates,
+        num_calibration=calibration.truth.size,
     )  # fmt: skip
     answer = replace(answer, checks=(*answer.checks, *found.checks))
     if groups is None:

@@ -29,7 +29,7 @@ from jtruth.evaluation.assumptions.ranges import labels_fit
 from jtruth.evaluation.assumptions.registry import entries
 from jtruth.evaluation.checks.columns import random_gold_check
 from jtruth.evaluation.inputs import Inputs, Progress, read_labels_alone
-from jtruth.evaluation.parts import FEW_GOLD, Assumption, Check
+from jtruth.evaluation.parts import FEW, FEW_GOLD, Assumption, Check
 from jtruth.io.gold import Gold
 from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import JointPosterior
@@ -96,9 +96,6 @@ def gold_tables(
     return TableDraws(tables)
 
 
-_FEW = 5  # samples of known truth, below which gold says too little of a labeler or class
-
-
 def laws_by_gold(
     without: Sequence[DrawsEstimate], tables: Sequence[TableDraws | None]
 ) -> list[DrawsEstimate]:
@@ -121,7 +118,7 @@ def labeler_tables_by_gold(
         entries = np.flatnonzero(labeler == t)
         samples, size = sample[entries], labels.num_classes
         truth, table = known[samples], None
-        if (truth >= 0).sum() >= _FEW:
+        if (truth >= 0).sum() >= FEW:
             chosen = gold_sample(truth >= 0, inclusion=None if chance is None else chance[samples])
             draws = stream(key, "labeler by gold", t)
             table = gold_tables(label[entries], size, class_posterior[samples], truth, chosen, draws)
@@ -262,9 +259,9 @@ def few_of_classes(
     texts = []
     for c in codes if 0 < number < data.gold.size else ():
         own, said = int((data.gold == c).sum()), [int((one[known] == c).sum()) for one in predictions]
-        if own < _FEW:
+        if own < FEW:
             texts.append(f"{own} of {number_of(number, 'gold answer')} are of class {data.classes[c]!r}")
-        elif min(said, default=_FEW) < _FEW:
+        elif min(said, default=FEW) < FEW:
             texts.append(
                 f"{min(said)} of {number_of(number, 'gold answer')} are predicted {data.classes[c]!r}"
             )
@@ -275,7 +272,7 @@ def few_of_labelers(labels: Labels, gold: np.ndarray) -> tuple[str, ...]:
     """Labelers of whom fewer than five labels have a known truth, in a sentence."""
     sample, labeler, _ = labels.entries()
     known = np.bincount(labeler[gold[sample] >= 0], minlength=labels.num_labelers)
-    few = np.flatnonzero((known < _FEW) & (labels.labels_per_labeler() >= _FEW))
+    few = np.flatnonzero((known < FEW) & (labels.labels_per_labeler() >= FEW))
     which = some([f"{known[t]} verified labels of {str(labels.worker_names[t])!r}" for t in few], 3)
     return (f"{FEW_GOLD}{which}. What is said of them comes from the labels alone",) if few.size else ()
 
