@@ -14,6 +14,7 @@ from jax.flatten_util import ravel_pytree
 
 import jtruth as jt
 from jtruth import testing
+from jtruth.testing import steps
 from tests.noise.test_noise_models import MODELS, NUM_CLASSES, NUM_LABELERS, some_labels
 
 every_model = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS.keys())
@@ -186,3 +187,25 @@ def test_eight_devices_agree_with_one():
     done = subprocess.run([sys.executable, "-c", DEVICES], env=env, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-3000:]
     assert float(done.stdout) < 1e-12
+
+
+def test_several_classes_and_metrics_of_tables():
+    """Expected table at the fixed point of K: metrics over sets and their slopes in rates and prior."""
+    z, y_pred = np.stack([some_labels(30, seed) for seed in (1, 2)]), jnp.arange(30) % 3
+    f1 = testing.named_metric("macro_f1", range(3)).of_table
+
+    def of_parameters(parameters, z):
+        model, prior = parameters
+        log_rho = model.log_likelihood(z) + jnp.log(prior)[None]
+        found = testing.iterate(
+            steps.exact_step(log_rho, y_pred), dtype=log_rho.dtype, start=steps.uniform_rows(3), tol=1e-12,
+            max_steps=500,
+        )  # fmt: skip
+        return f1(steps.expected_counts(log_rho, y_pred, found.value)[0])
+
+    at = jax.tree.map(jnp.asarray, (jt.noise.Symmetric([0.2, 0.3, 0.25], 3), PRIOR))
+    run = jax.jit(of_parameters)
+    many = jax.jit(jax.vmap(of_parameters, (None, 0)))(at, z)
+    np.testing.assert_allclose(many, [run(at, one) for one in z], rtol=1e-9)
+    slopes = ravel_pytree(jax.jit(jax.grad(of_parameters))(at, z[0]))[0]
+    np.testing.assert_allclose(slopes, central(lambda p: run(p, z[0]), at), rtol=1e-5, atol=1e-6)

@@ -297,7 +297,7 @@ def iterate(step: Step, *, dtype, start=(0.5, 0.5), max_steps: int = 30, tol: fl
         path = jnp.broadcast_to(start, (max_steps + 1, *start.shape))
         state = (start, path, 0, jnp.asarray(jnp.inf, start.dtype))
         _, path, number, change = jax.lax.while_loop(unfinished, body, state)
-        return path[number], (change, number.astype(start.dtype), path)  # JAX asks for floats
+        return path[number], (change, jnp.asarray(number, start.dtype), path)  # JAX asks for floats
 
     def tangent(linear, right):
         matrix = jax.jacfwd(linear)(right).reshape(right.size, right.size)
