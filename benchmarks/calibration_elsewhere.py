@@ -90,7 +90,7 @@ from jtruth.stats import elsewhere
 from jtruth.tables.new_samples import class_shares
 
 LEVEL, RESAMPLES = 0.95, 400
-elsewhere._NODES, elsewhere._DRAWS = 240_000, 1000  # a tenth of the work of an answer
+elsewhere.NODES, elsewhere.DRAWS = 240_000, 1000  # a tenth of the work of an answer
 
 
 def ours(z, z_cal, truth, classes, rng):

@@ -296,7 +296,7 @@ def _paired(groups: grouped.Groups, data: inputs.Inputs) -> dict[Pair, tuple[Dra
     at_random = data.open and data.num_gold and equal_chances(data)
     if not (at_random and grouped.same_items(groups, data.gold >= 0)):
         return {}
-    h, _ = labels_only_posterior(data.own_labels(), stream(data.key, "labels only, of groups"))
+    h, _ = labels_only_posterior(data.own_labels(), stream(data.key, "labels only, groups compared"))
     right = h[np.arange(len(h)), data.y_pred]
     return grouped.paired_shares(groups, right, data.gold == data.y_pred, data.gold >= 0, data.key)
 

@@ -25,8 +25,8 @@ from scipy.special import betaincinv, softmax, xlogy
 
 from jtruth._host import across
 
-_DRAWS = 4000
-_NODES = 4_000_000  # numbers that are computed at once
+DRAWS = 4000
+NODES = 4_000_000  # numbers that are computed at once
 _SHRUNK = 2.0  # labels of all judges that the error rates of one are shrunk by
 _MOST_SETS = 32  # sets of judges who labelled an item, the most frequent
 _NARROWEST = 5.0  # times that a soft verdict may count as a hard one
@@ -92,9 +92,9 @@ def corrected(
     classes, here = h.shape[1], np.unique(group)
     errors = np.stack([_effective(calibration[truth == c]) for c in range(classes)])
     parts = {**{u: group == u for u in here if groups > 1}, groups: np.full(group.size, True)}
-    rates = _dirichlet(rng, errors + 1 / classes, _DRAWS)
-    shares = np.full((_DRAWS, groups + 1, classes), 1 / classes)
-    counts = np.zeros((_DRAWS, classes, classes, groups + 1), np.int64)
+    rates = _dirichlet(rng, errors + 1 / classes, DRAWS)
+    shares = np.full((DRAWS, groups + 1, classes), 1 / classes)
+    counts = np.zeros((DRAWS, classes, classes, groups + 1), np.int64)
     for u, part in parts.items():
         shares[:, u] = _shares_given(rates, _effective(h[part]), rng)
         joint = shares[:, u, :, None] * rates
@@ -119,10 +119,10 @@ def of_one_judge(
     Error rates are p(own label, verdict of all | class), so judges may share errors; `calibration` has both
     of each item.
     """
-    cells, shape = classes * classes, (_DRAWS, classes, classes, classes)
+    cells, shape = classes * classes, (DRAWS, classes, classes, classes)
     counts = np.zeros((classes, cells))
     np.add.at(counts, (truth, calibration[0] * classes + calibration[1]), 1)
-    q = _dirichlet(rng, counts + 1 / cells, _DRAWS) + 1e-12
+    q = _dirichlet(rng, counts + 1 / cells, DRAWS) + 1e-12
     theta = _shares_given(q.reshape(shape).sum(axis=2), np.bincount(verdict, minlength=classes), rng)
     joint = theta[:, :, None] * q
     law = np.swapaxes(joint / joint.sum(axis=1, keepdims=True), 1, 2)
@@ -136,7 +136,7 @@ def _shares_given(
 ) -> Float[np.ndarray, "draws classes"]:
     """theta for each M; the nearest possible one where M cannot explain p."""
     number, classes = rates.shape[:2]
-    nodes = int(np.clip(_NODES / (number * classes), 32, 400))
+    nodes = int(np.clip(NODES / (number * classes), 32, 400))
     if classes > 2:
         p = _dirichlet(rng, seen + 1, number * nodes).reshape(number, nodes, classes)
     else:  # quantiles: no noise in the weights

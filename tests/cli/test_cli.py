@@ -80,7 +80,7 @@ UNUSABLE = [
     (["evaluate", CARIES, "--rater", "5", "--positive", "yes"], "yes"),
     (["evaluate", CARIES, "--rater", "5", "--fast", "--method", "plug_in"], "two ways to an answer"),
     (["evaluate", CARIES, "--rater", "5", "--fast", "--scores"], "--predictions"),
-    (["evaluate", CARIES, "--rater", "5", "--fast", "--by", "worker"], "--rater has no say"),
+    (["evaluate", CARIES, "--rater", "5", "--fast", "--by", "worker"], "--fast is not used"),
     (["plan", "--width", ".1"], "no labelers"),
     (["plan", "--width", ".1", "--labeler", "a:.2:1", "--positive", "yes"], "classes are numbers"),
     (["inspect", "x.csv", "--json", "/nowhere/at/all.json"], "no folder '/nowhere/at'"),

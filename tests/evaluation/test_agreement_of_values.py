@@ -39,7 +39,7 @@ def test_sentence_and_screen(ratings):
     task, rater = (code.ravel() for code in np.indices((8, 7)))
     seven = jt.rating_agreement(task, rater, rng.normal(size=56))
     (pairs,) = (table for table in seven.blocks().tables() if table.name == "pairs")
-    assert len(seven.to_dict()["pairs"]) == 21 and len(pairs.ordered()) == 10
+    assert len(seven.to_dict()["pairs"]) == 21 and len(pairs.shown()[0]) == 10
     far = [max(-row["lower"]["mean"], row["upper"]["mean"]) for row in pairs.rows]
     assert [far[k] for k in pairs.order] == sorted(far)[::-1][:10]
     assert "11 pairs with narrower limits" in seven.summary(full=True)

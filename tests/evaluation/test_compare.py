@@ -387,7 +387,7 @@ def test_three_classes():
     ("change", "message"),
     [
         ({"predictions": [[0, 1]]}, "is a list; give a dict"),
-        ({"predictions": {"a": [0, 1, 1, 0]}}, "1 classifiers cannot"),
+        ({"predictions": {"a": [0, 1, 1, 0]}}, "1 classifier cannot"),
         ({"predictions": {"a": [0, 1, 1, 0], "": [0, 1, 1, 0]}}, "names are text"),
         ({"predictions": {"a": [0, 1, 1, 0], "b": [0, 1, 1]}}, "y_pred of 'b' has 3 entries but there are 4"),
         ({"predictions": {"a": [0, 1, 1, 0], "b": [0, 1, 2, 1]}}, "2"),

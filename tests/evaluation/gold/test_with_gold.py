@@ -166,7 +166,7 @@ def test_few_verified_answers_of_a_class_are_said_in_the_same_words_everywhere()
     accuracy = jt.compare_classifiers(two, labels, gold=gold)
     assert not any("not determined" in text for text in accuracy.warnings)
     swapped = jt.evaluate(y_pred, labels, gold=gold, positive=0)
-    assert f"hardly determined: specificity (TNR), Cohen's kappa ({few})" in " ".join(
+    assert f"the data say little about specificity (TNR), Cohen's kappa ({few})" in " ".join(
         swapped.summary().split()
     )
 
