@@ -2,6 +2,7 @@
 
 Two shared CPU cores, Python 3.11, NumPy 2, SciPy 1; `python benchmarks/calibration_elsewhere.py 200 PART`.
 Nominal 95 % intervals: coverage of the share of the last class / mean width.
+Target: new samples.
 
 One judge, two classes, 1000 new items, by quadrature and summed over all counts: no Monte Carlo error, but
 one of nodes. Of 200 items ends are between every third count: six cells done again with every second moved

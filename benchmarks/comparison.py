@@ -1,6 +1,7 @@
 """Classifiers judged by the same noisy labels: coverage of differences, pairing, P(best), priors of tuples.
 
 Run: python benchmarks/comparison.py [SETS, 300] [parts: pairs tuples best]
+Target: these samples ("in-sample"); new samples: benchmarks/comparison_new_samples.py.
 
 N samples, share of positives, T labelers wrong in e (known, and the prior). Classifiers make an error where a
 uniform number is large, and share that number with all others in half of the samples. Posterior: the exact

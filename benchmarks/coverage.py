@@ -1,6 +1,7 @@
 """Do the intervals hold what they say? Simulated sets with the truth known: exact posterior and Algorithm 1.
 
 Run: python -m benchmarks coverage [SETS]     (4000 sets per setting by default, two processes)
+Target: these samples ("in-sample"), as in the paper.
 
 Settings (Su 5.2):
   main    5.2.1: N = 1000, T = 5, pi(1) = .2, (p_D, p_FA) = (.8, .3), delta ~ Beta(1, 5), phi ~ U(0, .4)

@@ -1,6 +1,7 @@
 """Shares of days: are bands covered, day by day, and what do neighbours save?
 
 Run: python -m benchmarks days [SETS, 20] [gold] [independent] [labels]
+Target: the share of each day that samples were drawn from (new samples).
 90 days of 20 or 100 samples; three or five judges who are right in .85 (or alike: right in .9, but a tenth of
 the samples misleads all of them to .3); the share constant (.2), smooth (its logit a sine, shares .13 to .55)
 or jumping (.15, .45 after day 50). Answers: 100 random gold; no gold, independence vouched for; no gold.

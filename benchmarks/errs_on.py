@@ -1,6 +1,7 @@
 """What do a labeler's errors go with? False findings, power and coverage of `jtruth.evaluation.errs_on`.
 
 Run: python benchmarks/errs_on.py [SETS, 300]
+Target: the population that samples come from.
 
 Three judges and n samples with gold, 60 % of them good. Columns: words (log-normal, sd 81), order (1 to n),
 price (log-normal with a long tail), flag (1 in 12), day, model (4), topic (8): 17 numbers and categories, two

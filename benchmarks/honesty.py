@@ -4,6 +4,7 @@ Run: python benchmarks/honesty.py known [--classes 4] [--each 20 100] [--share 0
      python benchmarks/honesty.py matrices [--classes 8 20 40] [--sets 200] [--no-prior]
      python benchmarks/honesty.py learned [KIND ...] [--sets 40]
 --seconds: of CPU a setting, at most.
+Target: these samples ("in-sample").
 
 known    Noise model and class prior given and true: three labelers who are right in 70 %, wrong evenly; C
          classes, even or one of share .7, N samples; the classifier's accuracy of each class .8 +- .08,

@@ -1,6 +1,7 @@
 """How far are models of labels off, by who labels? The table of `model_error`, and what its laws hold.
 
 Run: python benchmarks/kinds.py fit DATA CACHE [SEEDS, 3] [PART/PARTS]  readings of every case, 40 CPU min
+     Target of all: these samples ("in-sample"); new samples: benchmarks/new_samples.py.
      python benchmarks/kinds.py learn CACHE          the numbers of `model_error.ERRORS`
      python benchmarks/kinds.py judge CACHE          no gold: every source left out of the learning in turn
      python benchmarks/kinds.py gold CACHE [DRAWS]   3 to 300 gold answers: `gold_tables` beside PPI++; with a

@@ -166,6 +166,6 @@ PAPER = Paper(
     "lam_stork",
     "Lam and Stork (2003), beside ours",
     "C. P. Lam and D. G. Stork, *Evaluating Classifiers by Means of Test Data with Noisy Labels*, IJCAI "
-    "2003.",
+    "2003. Error rates are of the population.",
     {"Table 1": table_1, "Figure 1": figure_1, "Figure 2": figure_2, "Table 2": table_2, "Table 3": table_3},
 )

@@ -565,7 +565,8 @@ PAPER = Paper(
     "T. Mimori, K. Sasada, H. Matsui and I. Sato, *Diagnostic Uncertainty Calibration: Towards Reliable "
     "Machine Predictions in Medical Domain*, AISTATS 2021. Networks, images and medical data are not "
     "public; what follows from public labels is compared, the rest is shown for simulated stand-ins. "
-    "There is no Table 7: what the text calls Tables 7.2 and F.3 are Tables 1, 2 and 6.",
+    "There is no Table 7: what the text calls Tables 7.2 and F.3 are Tables 1, 2 and 6. "
+    "Estimates are for the population.",
     {
         "Figure 1": figure_1,
         "Figure 2": figure_2,

@@ -9,7 +9,7 @@ HEAD = (
     "J. K. Su, *On Truthing Issues in Supervised Classification*, JMLR 25 (2024), 1-91. The paper's "
     "numbers come from single simulated sets whose random numbers are not printed; ours are means over "
     "many sets like them. The main example's count table and the labelers' parameters follow from printed "
-    "digits, so they are the same."
+    "digits, so they are the same. All posteriors are of the samples at hand (target in-sample)."
 )
 PAPER = Paper(
     "su",

@@ -498,7 +498,8 @@ PAPER = Paper(
     "Dolatshah et al. (2018, TARS), beside ours",
     "M. Dolatshah, M. Teoh, J. Wang and J. Pei, *Cleaning Crowdsourced Labels Using Oracles For "
     "Supervised Learning*, 2018. The paper prints few numbers (Table 1, and some in the text); its "
-    "figures are lost in the copy that we have, so what they show is taken from captions and text.",
+    "figures are lost in the copy that we have, so what they show is taken from captions and text. "
+    "Estimates are for the population (target population).",
     {
         "Figure 1": Part(
             "The two pieces of advice",
