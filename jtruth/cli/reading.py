@@ -64,6 +64,10 @@ class Tables:
             self.opened = opened(self.opened.table, asked_of(args), args.sep, others_used)
         else:
             judged = []
+        graded = judged or [str(getattr(args, "rater", None))]
+        if column_of(gold) and self.plan.layout == UNKNOWN and {*graded} <= {*self.opened.table.header}:
+            asked = replace(asked_of(args), labelers=tuple(graded))  # options say which columns are what
+            self.opened = opened(self.opened.table, asked, args.sep, {*names} - {*graded})
         if by is not None:
             plan, self.group_of = apply.by_group(self.opened.table, self.opened.plan, by)
             self.opened = self.opened._replace(plan=replace(plan, doubts=()))

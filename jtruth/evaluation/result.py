@@ -324,7 +324,9 @@ def _headline(result: Evaluation, rows: Mapping[str, Row], kind: str) -> str:
     for name in (name for name in result.headline if name in rows):
         row = rows[name]
         text = cell_text([row["mean"], *(row[end] for end in ends)], missing="undefined")
-        if parts.undetermined(row["low"], row["high"]) or (few and name in rare):
+        part = 0.5 if name in ("kappa", "mcc") else 1.0  # which go from -1 to 1
+        low, high = (None if row[end] is None else part * row[end] for end in ("low", "high"))
+        if parts.undetermined(low, high) or (few and name in rare):
             open_.append(said.get(name, parts.metric_title(name)))
         else:
             sure.append(f"{said.get(name, parts.metric_title(name))} {text}")

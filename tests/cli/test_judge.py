@@ -194,3 +194,17 @@ def test_a_threshold_that_was_asked_for_is_answered_on_the_first_screen(run, sca
     text = " ".join(out.split())
     assert f"50 or more called positive: accuracy {found['accuracy']['mean']:.3f} [" in text
     assert "sensitivity (TPR)" in text and "specificity (TNR)" in text
+
+
+@pytest.mark.parametrize("names", [("id", "y_true", "y_pred"), ("nr", "answer", "prediction")])
+def test_options_say_which_columns_of_a_plain_table_are_what(run, scans, names):
+    """Nothing in the names says that one is a labeler."""
+    folder, truth, given = scans
+    rows = [(k, *("pn"[int(x)] for x in pair)) for k, pair in enumerate(zip(truth, given[:, 0], strict=True))]
+    write(folder / "plain.csv", names, rows)
+    for way in (("--rater", names[2]), ("--predictions", f"column:{names[2]}")):
+        words = ("evaluate", "plain.csv", *way, "--gold", f"column:{names[1]}", "--json", "a.json")
+        code, _, err = run(*words, folder=folder, full=False)
+        assert code == 0, err
+        found = json.loads((folder / "a.json").read_text())
+        assert found["metrics"]["accuracy"]["mean"] == pytest.approx((truth == given[:, 0]).mean())
