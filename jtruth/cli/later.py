@@ -51,7 +51,7 @@ def ask(args: Any) -> None:
     listed = [dict(zip(header, row, strict=True)) for row in rows]
     columns = tuple(Column(name, name, form=".4g") for name in header[1:])
     blocks = (
-        Queue("", "Ask for these", "task", columns, listed),
+        Queue("", "Ask for these", header[0], columns, listed),
         Notes("warnings", "Warnings", items),
         facts(metric=args.metric, target="in-sample", columns=header, rows=rows),
     )  # fmt: skip

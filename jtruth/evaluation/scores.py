@@ -274,6 +274,11 @@ class ClassScores(Answer):
         """Probability of the intervals."""
         return next(iter(self.each.values())).level
 
+    @property
+    def interval_kind(self) -> str:
+        """A posterior, or predictive."""
+        return next(iter(self.each.values())).interval_kind
+
     def blocks(self) -> Document:
         """The question, the answer and what stands behind it, for all faces."""
         first, level = next(iter(self.each.values())), self.level

@@ -113,6 +113,11 @@ class NewShare(Estimate):
         return float("nan") if self._nowhere else float(np.sqrt(self._moment(self._moment(0.0, 1), 2)))
 
     @property
+    def draws(self) -> Float[np.ndarray, " 4000"]:
+        """Evenly spaced quantiles, which stand for draws."""
+        return self._quantile((np.arange(_DRAWS) + 0.5) / _DRAWS)
+
+    @property
     def mode(self) -> float:
         """Where the density by arcsin(sqrt(share)) is highest: Jeffreys' prior, flat there, moves no peak."""
         if self._nowhere:

@@ -78,18 +78,15 @@ def test_next_lines_run_as_printed(run, export, monkeypatch):
     code, out, _ = run("inspect", "my labels.csv", *columns)
     assert code == 0
     steps = [line.removeprefix(">  ") for line in out.splitlines() if line.startswith(">  jtruth")]
-    assert len(steps) == 3
+    assert len(steps) == 2  # and a sentence
     for step in steps:
         code, out, err = run(*shlex.split(step, comments=True)[1:], "--seed", "1")
         assert code == 0, err
     (after,) = [line.removeprefix("next: ") for line in out.splitlines() if line.startswith("next: ")]
     words = shlex.split(after, comments=True)
-    assert {"--gold", "--missing", "--seed", "--task"} <= set(words)
+    assert {"--missing", "--task"} <= set(words), words
     code, out, err = run(*words[1:])
-    assert code == 0 and "20 gold labels were taken as true" in out, err
-    (after,) = [line.removeprefix("next: ") for line in out.splitlines() if line.startswith("next: ")]
-    code, out, err = run(*shlex.split(after, comments=True)[1:])
-    assert code == 0 and "labels per labeler" in out, err
+    assert code == 0, err
 
 
 ENDS = {

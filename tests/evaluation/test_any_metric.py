@@ -72,7 +72,7 @@ def test_scores_agree_with_the_curves_of_bins(case):
 def test_learned_error_rates_and_gold(case):
     """The same posterior as `evaluate`: means within .4 of an interval's half width; the keys are fixed."""
     y, y_pred, score, labels = case
-    exact = jt.evaluate(y_pred, labels, assume="independent").accuracy
+    exact = jt.evaluate(y_pred, labels, assume="independent", target="in-sample").accuracy
     law = jt.metric_posterior(accuracy, y_pred, labels, assume="independent").estimate()
     assert abs(law.mean - exact.mean) < 0.4 * exact.sd and abs(law.sd / exact.sd - 1) < 0.2
     gold = np.where(np.arange(200) < 195, y, -1)
@@ -87,7 +87,7 @@ def test_learned_error_rates_and_gold(case):
 def test_nobody_vouches(case):
     """Under each assumption it is what `evaluate` says; all together are a what-if range: mean and hull."""
     y, y_pred, score, labels = case
-    whole = jt.evaluate(y_pred, labels)
+    whole = jt.evaluate(y_pred, labels, target="in-sample")
     found = jt.metric_posterior(accuracy, y_pred, labels)
     laws = {one.name: one.metrics["accuracy"] for one in whole.assumptions}
     for name, drawn in found.drawn.items():

@@ -201,7 +201,7 @@ def test_one_class_against_the_rest_only_where_it_is_asked_for():
 def test_all_gold_gives_the_metrics_themselves():
     """Nothing is left to estimate: every draw is the table; PPI++ has no error either."""
     y, y_pred, z = careless(3, size=60)
-    result = jt.evaluate(y_pred, jt.Labels.from_matrix(z, 3), gold=y, key=KEY)
+    result = jt.evaluate(y_pred, jt.Labels.from_matrix(z, 3), gold=y, key=KEY, target="in-sample")
     table = np.zeros((3, 3))
     np.add.at(table, (y, y_pred), 1)
     ppi = next(a for a in result.assumptions if a.name == "ppi").metrics
@@ -224,7 +224,7 @@ def test_joint_laws_of_named_classes_under_an_assumption(gold):
     y_pred = np.where(rng.random(150) < 0.85, y, rng.integers(0, 3, 150))
     labels = jt.Labels.from_matrix(z, 3, classes=names.tolist())
     known = {"gold": [*names[y[:gold]], *[None] * (150 - gold)]} if gold else {}
-    found = jt.evaluate(names[y_pred], labels, **known)
+    found = jt.evaluate(names[y_pred], labels, target="in-sample", **known)
     if gold:
         whole = found.joint("precision[bee]", "recall[bee]")
         own = [found.metrics[name].mean for name in ("precision[bee]", "recall[bee]")]

@@ -152,7 +152,7 @@ def test_what_other_answers_say(asked, given, verdict):
     assert check.verdict in (verdict, also)
     if asked is SHARED:
         assert "the prior of shared_strata and of random_effect" in check.message
-    assert found.target == asked.get("target", "in-sample")
+    assert found.target == asked.get("target", "population")
 
 
 @pytest.mark.slow
