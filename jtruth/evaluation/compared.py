@@ -55,13 +55,6 @@ CLOSE = 0.03  # two are close if the interval of their difference is within this
 Pair = tuple[str, str]
 
 
-def drawn(law: Estimate) -> Float[np.ndarray, " draws"]:
-    """Draws of a distribution, those in which it is defined; of one without draws even quantiles."""
-    whole = isinstance(law, DrawsEstimate)
-    draws = law.draws if whole else law._quantile((np.arange(_DRAWS) + 0.5) / _DRAWS)
-    return draws[~np.isnan(draws)]
-
-
 @dataclass(frozen=True, repr=False, eq=False)
 class Laws:
     """Laws of numbers by name, of their differences, and draws of all of them together."""
@@ -172,12 +165,7 @@ def joined(
     half = axes * np.sqrt(np.maximum(root, 0.0))
     half = half / np.sqrt((half**2).sum(axis=1, keepdims=True))
     normal = host_rng(key, "compared together").standard_normal((_DRAWS, size)) @ half.T
-    columns = np.full((_DRAWS, size), np.nan)
-    for k, law in enumerate(values.values()):
-        known = drawn(law)
-        if known.size:
-            columns[:, k] = np.quantile(known, ndtr(normal[:, k]), method="inverted_cdf")
-    return columns
+    return np.stack([law._quantile(ndtr(normal[:, k])) for k, law in enumerate(values.values())], axis=1)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -239,9 +227,8 @@ class Comparison(Laws, Answer):
         """Probability that each meets `at_least`; empty without one."""
         if self.at_least is None:
             return {}
-        draws = {name: drawn(law) * self.sign for name, law in self.values.items()}
-        least = self.sign * self.at_least
-        return {name: float((d >= least).mean()) if d.size else float("nan") for name, d in draws.items()}
+        above = {name: law.p_above(self.at_least, strict=self.sign < 0) for name, law in self.values.items()}
+        return above if self.sign > 0 else {name: 1 - p for name, p in above.items()}
 
     def of_pair(self, first: str, second: str) -> Decided | None:
         """On how many samples only one of two is right; None of groups."""

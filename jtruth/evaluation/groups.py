@@ -53,7 +53,7 @@ from jtruth.evaluation.over_time import (
 from jtruth.evaluation.parts import ABOUT, IN_SAMPLE, curve_of, interval_text, taken_as_true
 from jtruth.labels import Labels
 from jtruth.learning.joint.hierarchical import named
-from jtruth.stats.draws import DrawsEstimate
+from jtruth.stats.draws import DrawsEstimate, draws_of
 from jtruth.stats.estimates import Estimate
 from jtruth.stats.ppi import gold_sample
 
@@ -62,7 +62,6 @@ from jtruth.stats.ppi import gold_sample
 ALL_PAIRS, FEW, ENOUGH, _DAY = 50, 5, 20, 86_400.0
 _JEFFREYS = 0.5  # samples of each class and group that the prior is worth
 _RAKED = 30  # rounds of raking
-_DRAWS = 4000  # of a group, to compare groups
 _MONTH, _QUARTER, _MIDNIGHT = (
     re.compile(r"\d{4}-\d\d"),
     re.compile(r"(\d{4})-Q([1-4])"),
@@ -384,7 +383,7 @@ def _new_items(
 def apart(laws: Sequence[Estimate], key: Key) -> Float[np.ndarray, "draws groups"]:
     """Draws of distributions whose errors are taken as independent, together."""
     rng = host_rng(key, "groups apart")
-    each = [law.draws if isinstance(law, DrawsEstimate) else law.sample(key, _DRAWS) for law in laws]
+    each = [draws_of(law) for law in laws]
     size = max(draws.size for draws in each)
     return np.stack([rng.permutation(np.resize(draws, size)) for draws in each], axis=1)
 

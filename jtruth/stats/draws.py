@@ -135,6 +135,11 @@ class DrawsEstimate(Estimate):
         return np.asarray(jax.random.choice(as_key(key), self._defined, (n,)))
 
 
+def draws_of(law: Estimate) -> Float[np.ndarray, " draws"]:
+    """Draws of a distribution, NaN where it is undefined; of one without draws 4000 even quantiles."""
+    return law.draws if isinstance(law, DrawsEstimate) else law._quantile(_DRAWS)
+
+
 def _smooth_quantiles(draws: Float[np.ndarray, " draws"], share: Float[np.ndarray, "..."]) -> np.ndarray:
     """Quantiles of sorted draws smoothed by a normal kernel; what leaves their range is folded back."""
     low, span, sd = draws[0], draws[-1] - draws[0], draws.std()

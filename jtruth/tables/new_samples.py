@@ -20,7 +20,7 @@ from jaxtyping import Float, Num
 from scipy.special import betaln, xlogy
 
 from jtruth._random import Key, host_rng, stream
-from jtruth.stats.draws import DrawsEstimate
+from jtruth.stats.draws import DrawsEstimate, draws_of
 from jtruth.stats.estimates import WITH_MEAN, Estimate, Interval, check_level, shortest_interval
 from jtruth.tables.joint import JointDensity, JointEstimate
 from jtruth.tables.metrics import Metric
@@ -115,7 +115,7 @@ class NewShare(Estimate):
     @property
     def draws(self) -> Float[np.ndarray, " 4000"]:
         """Evenly spaced quantiles, which stand for draws."""
-        return self._quantile((np.arange(_DRAWS) + 0.5) / _DRAWS)
+        return draws_of(self)
 
     @property
     def mode(self) -> float:

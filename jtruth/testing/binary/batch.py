@@ -152,7 +152,7 @@ def _summarise_chunk(x, y, point, prior, level, window) -> BatchSummary:
     tilted_by = point
     if prior is not None:
         point, _, converged = jax.vmap(_mode, in_axes=(0, 0, 0, None))(x, positive, size, prior)
-        tilted_by = jax.lax.stop_gradient(point)  # whatever the tilt, the law is the same
+        tilted_by = jax.lax.stop_gradient(point)  # probabilities do not depend on the tilt
     laws = _tilted_laws(x, positive, tilted_by, max(window))
 
     def of_set(positive, size, point, tilted_by, converged, laws):
@@ -233,7 +233,7 @@ def _tilted_laws(x, positive, point, width) -> tuple[Array, Array, Array, Array]
 
 
 def _flips(heads, tails, number, width, steps) -> tuple[Array, Array]:
-    """Laws (sets, 2, width) of `number` flips, (flips, sets, 2) by step, and their first counts."""
+    """Probabilities (sets, 2, width) of heads in `number` flips, (flips, sets, 2), and their first counts."""
     last_start = jnp.maximum(number + 1 - width, 0)
 
     def flip(step, state):
@@ -262,10 +262,10 @@ def _slope_of_flipped(width, primals, tangents):
     """Of as many steps as there are samples: reverse derivatives want a number that is known."""
     heads, tails, number = primals
 
-    def law(heads, tails):
+    def flipped(heads, tails):
         return _flips(heads, tails, number, width, heads.shape[0])
 
-    return jax.jvp(law, (heads, tails), tangents[:2])
+    return jax.jvp(flipped, (heads, tails), tangents[:2])
 
 
 # ---- the table ---------------------------------------------------------------------------------------------
