@@ -23,7 +23,7 @@ import numpy as np
 from jaxtyping import Float
 
 from jtruth._cache import keep_programs
-from jtruth._random import Stated, as_key, stated, stream
+from jtruth._random import Stated, as_key, seeded, stated, stream
 from jtruth.answers import Answer, Column, Document, Table, facts, warning_notes
 from jtruth.labels import Labels, must_be_labels
 from jtruth.latent import NutsSettings, Progress
@@ -93,6 +93,7 @@ class ModelComparison(Answer):
         return Document("Which annotation model predicts the labels best?", about, self.verdict, blocks)
 
 
+@seeded
 def compare_models(
     labels: Labels,
     *,

@@ -449,6 +449,35 @@ def must_be_labels(value: Any, name: str = "labels") -> Labels:
     return value
 
 
+def matrix_labels(value: Any, classes: Iterable | None = None) -> Any:
+    """`Labels` of an array (samples, labelers) that can be nothing else; any other value as it is.
+
+    That is integers with -1 for gaps, names with None, or whole numbers in decimals with NaN or -1 for gaps.
+    Decimals without gaps may be log-likelihoods: `classes` says that they are labels.
+    """
+    plain = isinstance(value, list | tuple | np.ndarray | jax.Array) and is_concrete(value)
+    if not plain or hasattr(value, "class_posterior") or not _is_even(value):
+        return value
+    entries = np.asarray(value)
+    if entries.ndim != 2 or not entries.size:
+        return value
+    decimal, number = entries.dtype.kind == "f", None
+    gaps = np.isnan(entries) if decimal else np.zeros(entries.shape, bool)
+    known = entries[~gaps]
+    if known.dtype.kind in "fiu":
+        most, least = int(known.max(initial=0)), known.min(initial=0)
+        plain = most > 0 and least >= -1 and bool((known == np.round(known)).all())
+        if not plain or (decimal and classes is None and not gaps.any() and least == 0):
+            return value
+        number = most + 1 if classes is None else None
+    return Labels.from_matrix(entries, number, classes=classes, missing=np.nan if gaps.any() else -1)
+
+
+def _is_even(value: Any) -> bool:
+    """Whether rows of nested lists have one length."""
+    return hasattr(value, "shape") or len({len(row) if hasattr(row, "__len__") else -1 for row in value}) == 1
+
+
 def advice_on(value: Any) -> str:
     """How to make labels of something that is neither `Labels` nor a log-likelihood."""
     if hasattr(value, "class_posterior") and hasattr(value, "prior"):

@@ -53,7 +53,7 @@ from scipy.special import softmax
 
 from jtruth._host import known_classes, log, picked
 from jtruth._one_line import one_line
-from jtruth._random import as_key, host_rng
+from jtruth._random import as_key, host_rng, seeded
 from jtruth.answers import Answer, Column, Document, Table, facts
 from jtruth.cleaning.learners import Learner, LinearLearner
 from jtruth.cleaning.state import State, model_chances
@@ -231,6 +231,7 @@ class Advice(Answer):
         return Document("Is more cleaning worth it?", "", self.sentence, blocks)
 
 
+@seeded
 def stopping_advice(
     state: State, num: int = 20, *, worth: float = 0.002, num_draws: int = 200, key: Any = None
 ) -> Advice:
@@ -316,6 +317,7 @@ def _believed(state: State, effects: Influence) -> tuple[np.ndarray, np.ndarray]
     return np.asarray(flat, np.float64), covariance
 
 
+@seeded
 def gold_splits(
     splits: Sequence[tuple[int, int, int]],
     *,

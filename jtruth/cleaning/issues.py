@@ -41,7 +41,7 @@ from scipy.special import logsumexp, softmax
 
 from jtruth._host import labels_log_likelihood, log, picked
 from jtruth._one_line import one_line
-from jtruth._random import as_key, host_rng
+from jtruth._random import as_key, host_rng, seeded
 from jtruth._validation import align_table, by_class
 from jtruth._validation.in_range import check_codes, check_rows, check_shape
 from jtruth.answers import Answer, Column, Document, Queue, Table, facts, warning_notes
@@ -150,6 +150,7 @@ class Issues(Answer):
         )
 
 
+@seeded
 def suspicious_labels(
     labels: Labels,
     class_posterior: Any,
@@ -325,6 +326,7 @@ class SharedConfusion(NamedTuple):
         return (num_labels + self.concentration) / (1 + self.concentration)
 
 
+@seeded
 def shared_confusion(labels: Labels, *, num_bootstrap: int = 50, key: Any = None) -> SharedConfusion:
     """Fit the model to the counts of each sample's labels.
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from jtruth._random import Stated, as_key, stated, stream
+from jtruth._random import Stated, as_key, seeded, stated, stream
 from jtruth._validation import choose, places
 from jtruth._validation.words import Read, number_of, plain, some
 from jtruth.answers import Answer, Column, Curve, Document, Table, facts, how, warning_notes
@@ -81,6 +81,7 @@ class LabelerAgreement(Answer):
         return Document("How much do the labelers agree?", about, sentence, blocks, alarms)
 
 
+@seeded
 def labeler_agreement(
     labels: Any, other: Any = None, *, weights: str = "nominal", differences: str | None = None,
     level: float = 0.95, key: Any = None,
@@ -227,6 +228,7 @@ class Consensus(Answer):
         return Document("Which class has each sample?", about, sentence, blocks)
 
 
+@seeded
 def consensus(
     labels: Labels, method: str = "dawid_skene", *, gold: Any = None, prior: Any = None, key: Any = None,
     **options: Any,

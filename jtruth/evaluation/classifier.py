@@ -13,7 +13,7 @@ import numpy as np
 from jaxtyping import Array
 
 from jtruth._host import evenly
-from jtruth._random import stream
+from jtruth._random import seeded, stream
 from jtruth._validation import present
 from jtruth.evaluation import calibrated, inputs, methods, one_judge
 from jtruth.evaluation.assumptions import ranges
@@ -30,7 +30,7 @@ from jtruth.evaluation.inputs import Inputs, Judging, Model, Progress
 from jtruth.evaluation.parts import PREDICTIVE, Assumption, means_and_ends, worst_first
 from jtruth.evaluation.result import Evaluation
 from jtruth.inspection import suspicions
-from jtruth.labels import Labels
+from jtruth.labels import Labels, matrix_labels
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import Estimate
@@ -39,10 +39,12 @@ from jtruth.tables.posterior import estimates, thinned
 from jtruth.testing.methods import Tested
 
 
+@seeded
 def evaluate(
     y_pred: Any,
     labels: Labels | np.ndarray | Array | None = None,
     *,
+    classes: Sequence | None = None,
     noise: Any = None,
     prior: Sequence[float] | np.ndarray | None = None,
     gold: Any = None,
@@ -63,8 +65,10 @@ def evaluate(
         y_pred: (samples,) predicted classes, as class names, or as codes 0..C-1 where their order is known. A
             Series, dict or frame with task ids is matched by them; a plain sequence is in the order of the
             samples (`labels.tasks`). The same holds for `gold` and `order`.
-        labels: `Labels`, or the array log p(z_i | y_i = c) of shape (samples, classes); None where verified
-            classes (`gold`) are all there is, as for one judge against people.
+        labels: `Labels`; a plain label matrix (samples, labelers) of class codes, -1 or NaN for gaps, or of
+            names; or the array log p(z_i | y_i = c) of shape (samples, classes). None where verified classes
+            (`gold`) are all there is, as for one judge against people.
+        classes: names of the classes of a plain label matrix, in the order of their codes.
         noise: a noise model (`jt.noise...`) of known parameters; learned from the labels if None.
         prior: (classes,) class prior. If None and the noise is given, it is integrated out (uniform prior).
         gold: (samples,) known classes, -1 where unknown. With learned error rates and assume "unknown" they
@@ -95,7 +99,7 @@ def evaluate(
         target: "population", new samples of the same kind, or "in-sample", these samples. The first if None,
             but for the methods "labels", "majority_vote" and "smyth", which know no uncertainty.
         level: probability of the printed intervals.
-        key: of whatever is drawn at random: a whole number or a JAX key; 0 if None.
+        key: of whatever is drawn at random: a whole number or a JAX key; 0 if None. Or `random_state=`.
         progress: called with (sweeps done, sweeps planned) while learned error rates are sampled.
 
     Raises:
@@ -110,6 +114,9 @@ def evaluate(
     """
     check_assume(assume)
     methods.check_method(method)
+    if classes is not None and isinstance(labels, Labels):
+        raise ValueError("classes names the classes of a plain label matrix; these Labels have their own")
+    labels = matrix_labels(labels, classes)
     if calibration is not None:
         if not (noise is prior is gold is assume is order is None and method == "bayes"):
             raise ValueError(

@@ -36,7 +36,7 @@ from jaxtyping import Array, Float, Int
 from jtruth._arrays import AnyArray
 from jtruth._host import log
 from jtruth._one_line import one_line
-from jtruth._random import as_key, stream
+from jtruth._random import as_key, seeded, stream
 from jtruth._validation import choose
 from jtruth.stats.estimates import Estimate
 from jtruth.stats.ratio_of_normals import MEANS
@@ -96,6 +96,7 @@ class Tested(NamedTuple):
         return named_metric(name, self.classes, self.positive)
 
 
+@seeded
 def binary_posterior(
     log_odds: Float[np.ndarray, " samples"],
     y_pred: Int[np.ndarray, " samples"],
@@ -166,6 +167,7 @@ def _plugged_in(
     return Tested(method, table, fit, exact.log_evidence, _warnings(method, fit, "point"))
 
 
+@seeded
 def multiclass_posterior(
     log_likelihood: Float[AnyArray, "samples classes"],
     prior: Float[AnyArray, " classes"],

@@ -24,7 +24,7 @@ from scipy.special import log_softmax
 
 from jtruth._arrays import AnyArray
 from jtruth._host import log, log_odds
-from jtruth._random import stream
+from jtruth._random import seeded, stream
 from jtruth._validation.in_range import check_codes
 from jtruth.latent import Digest, Effort, LatentModel, Observed, Raters, run_gibbs
 from jtruth.latent.infer.kernel import Problem, draw_counts, state_probabilities
@@ -83,6 +83,7 @@ class CountDraws(TableDraws):
         return self.counts.reshape(self.num_chains, -1, *self.counts.shape[1:])
 
 
+@seeded
 def count_posterior(
     log_likelihood: Float[AnyArray, "samples classes"],
     prior: Float[AnyArray, " classes"],

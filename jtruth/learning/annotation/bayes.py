@@ -25,7 +25,7 @@ from numpyro.infer.util import constrain_fn, potential_energy
 from scipy.special import logit
 
 from jtruth._cache import keep_programs
-from jtruth._random import host_rng, stream
+from jtruth._random import host_rng, seeded, stream
 from jtruth._validation import choose
 from jtruth.labels import Labels
 from jtruth.latent import NutsSettings, Progress, TooLarge, density
@@ -144,6 +144,7 @@ def numpyro_model(parameters: Callable, channel: Callable) -> Callable:
 MODELS: dict[str, Callable] = {name: numpyro_model(law, SPECS[name].channel) for name, law in _LAWS.items()}
 
 
+@seeded
 def fit_nuts(
     model: str | Spec,
     labels: Labels,
