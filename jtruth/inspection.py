@@ -64,18 +64,18 @@ class Inspection(Answer):
         counts = how(
             ("labels per sample", _distribution(self.labels_per_sample)),
             ("labels per labeler", f"{each['min']} to {each['max']}, median {each['median']:g}"),
-            ("pairs of different labelers agree", alike),
+            ("agreement of two labels by different labelers", alike),
             title="Counts",
         )  # fmt: skip
         blocks = (
-            Table("", "Classes, as they are said", "class", (Column("share", "of the labels", form=".1%"),),
+            Table("", "Class shares of the labels", "class", (Column("share", "of all labels", form=".1%"),),
                   shares, order=order),
             counts,
             coefficient_table("coefficients", "Agreement: 0 is chance, 1 is full", self.coefficients,
                               note=stats.from_unseen(self.coefficients)),
             finding_notes(self.findings, "findings"),
-            Notes("notes", "How it was read", [Note("read", text) for text in self.notes]),
-            Notes("next_steps", "What next", [
+            Notes("notes", "How the file was read", [Note("read", text) for text in self.notes]),
+            Notes("next_steps", "Next steps", [
                 Note("do", "  # ".join(filter(None, step.values())), data=step) for step in self.next_steps
             ]),
             facts_of(self, "labels_per_sample", "labels_per_labeler", "agreement", "num_samples",
@@ -84,9 +84,9 @@ class Inspection(Answer):
         size = f"{number_of(self.num_samples, 'sample')}, {number_of(self.num_labelers, 'labeler')}"
         sentence = f"{size}, {number_of(self.num_labels, 'label')}, {len(self.classes)} classes. "
         odd = len(self.findings)
-        sentence += f"{number_of(odd, 'thing')} to look at." if odd else "Nothing odd was seen."
+        sentence += f"{number_of(odd, 'finding')} to look at." if odd else "Nothing looks unusual."
         first = "  # ".join(steps[0].values()) if steps else ""
-        about = "no label was taken as true"
+        about = "Counts and agreement only: no label was taken as true"
         return Document("What is in these labels?", about, sentence, blocks, next=first)
 
 

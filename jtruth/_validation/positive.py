@@ -72,7 +72,7 @@ def positive_line(classes: Sequence[str], positive: str, chosen: str) -> str:
         return f"Positive class: {plain(positive)}."
     why = "" if chosen == MEANING else f", {chosen}"
     other = next((name for name in classes if name != positive), positive)
-    return f"Positive class: {plain(positive)}{why}; positive={other!r} to change."
+    return f"Positive class: {plain(positive)}{why} (to change: positive={other!r})."
 
 
 def _named(positive: Any, names: tuple[str, ...]) -> int:

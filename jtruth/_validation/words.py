@@ -44,6 +44,12 @@ def some(items: Iterable[Any], limit: int = 5, total: int | None = None) -> str:
     return text if total <= limit else f"{text} and {total - limit} more"
 
 
+def series(items: Iterable[Any]) -> str:
+    """All items for a sentence: "a, b and c"."""
+    *most, last = map(str, items)
+    return f"{', '.join(most)} and {last}" if most else last
+
+
 def number_of(number: int, noun: str) -> str:
     """A count with its noun: "1 label", "2 labels"."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -111,21 +111,21 @@ class FilePlan:
     def _columns(self) -> str:
         if self.form or self.layout in (None, UNKNOWN):
             return f"Read as {self.form}." if self.form else ""
-        key = f"the sample is {quoted(self.task)}" if self.task else "samples are the numbers of the rows"
+        key = f"sample {quoted(self.task)}" if self.task else "each row is a sample"
         names, many = quoted(self.labelers or (), 8), len(self.labelers or ())
         if self.layout == WIDE:
-            return f"Read as a wide table, {number_of(many, 'labeler')}: {names}; {key}."
+            return f"Read as a wide table: {number_of(many, 'labeler')} {names}; {key}."
         if self.layout == TRANSPOSED:
             rows = f"whose rows are labelers ({self.worker!r}), {number_of(many, 'sample')}"
-            return f"Read as a table {rows}: {names}."
+            return f"Read as a table {rows} {names}."
         if self.layout == SINGLE:
             return (
-                f"Read as one label {self.label!r} for each sample {', '.join(map(repr, self.task or ()))}, "
-                "all by one labeler: no column says who gave them."
+                f"Read as one label {self.label!r} per sample {', '.join(map(repr, self.task or ()))}, by "
+                "one labeler."
             )
         if (self.task, self.worker, self.label) == (("task",), "worker", "label"):
             return ""
-        return f"Read as: {key}, the labeler {self.worker!r}, the label {self.label!r}."
+        return f"Read as a long table: {key}, labeler {self.worker!r}, label {self.label!r}."
 
     def how(self) -> list[str]:
         """The plan in words: the sentence, and every decision with its reason."""

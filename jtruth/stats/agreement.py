@@ -68,8 +68,8 @@ class Agreement(NamedTuple):
         if not np.isnan(self.value):
             return f"{self.value:.3f}{interval}"
         if interval:
-            return f"undefined here (one class alone), in the population in{interval}"
-        return "undefined: chance alone would give full agreement, or no sample can be compared"
+            return f"undefined for these samples, which have one class; in the population{interval}"
+        return "undefined: random labels would agree fully, or no sample can be compared"
 
 
 # A function of the means of numbers that every sample brings: these numbers (kinds, features), how many

@@ -151,7 +151,7 @@ class NutsFit(NamedTuple):
         kept = np.unique(np.linspace(0, len(flat["prior"]) - 1, min(len(flat["prior"]), most)).astype(int))
         chosen = {name: x[kept] for name, x in flat.items()}
         matrices = _of_draws(confusion, self.spec.channel, size, chosen, self.hyper)
-        how = f"{kept.size} draws of the annotation model {self.model} by NUTS"
+        how = f"{kept.size} NUTS draws of the annotation model {self.model}"
         return labeler_draws(chosen["prior"], matrices, self.class_posterior, how, self.warnings)
 
 

@@ -46,7 +46,7 @@ def laplace_draws(
     rng = host_rng(key, "normal law of labelers")
     if posterior is None:
         posterior = posterior_of(state.patterns, state.prior, state.matrices)
-    how = f"the normal law around the mode of EM, {num} draws"
+    how = f"Gaussian approximation around the EM estimate, {num} draws"
     if together:
         problem, mode = laid_out(state, posterior, _enough(state, rng))
         drawn = _drawn(mode[1].reshape(-1, classes), normal.information(problem, mode), num, rng)
