@@ -255,14 +255,12 @@ def _groups(fit: Any, labels: Labels | None) -> _Groups:
     if isinstance(fit, JointPosterior):
         return _of_joint(fit, labels)
     if labels is not None:
-        raise ValueError("labels are given beside a JointPosterior only; other fits hold theirs")
+        raise ValueError("labels are only needed with a JointPosterior; other fits hold them")
     if hasattr(fit, "spec") and hasattr(fit, "labels"):
         return _of_annotation(fit)
     run = getattr(fit, "run", fit)
     if not isinstance(run, NutsRun):
-        raise ValueError(
-            f"{type(fit).__name__} holds no draws that ArviZ could show; give a fit by a sampler"
-        )
+        raise ValueError(f"{type(fit).__name__} has no posterior draws; give a fit by a sampler")
     groups = {"posterior": dict(run.samples), "sample_stats": dict(run.statistics)}
     dims = {"confusion": ["class", "predicted"]} if "confusion" in run.samples else {}
     coords = {"class": list(range(run.samples["confusion"].shape[2]))} if dims else {}

@@ -208,7 +208,7 @@ def check_different_numbers(names: Iterable[str], what: str) -> None:
     same = _groups((name for name in names if _number(name) is not None), _number)
     if same:
         raise ValueError(
-            f"the {what} {quoted(same)} are equal as numbers. Write them alike, or name every one in "
+            f"the {what} {quoted(same)} are equal as numbers. Use one spelling, or list all of them in "
             "`classes` if they are different"
         )
 
@@ -248,8 +248,8 @@ def rounded_note(ids: Sequence, what: str) -> tuple[str, ...]:
     if not alike:
         return ()
     return (
-        f"{len(alike)} {what} differ only beyond {_DIGITS} digits ({quoted(alike, 2)}): a spreadsheet rounds "
-        "them there. Are they what they were?",
+        f"{len(alike)} {what} differ only beyond {_DIGITS} digits ({quoted(alike, 2)}), which spreadsheets "
+        "round. Are they intact?",
     )
 
 

@@ -56,9 +56,8 @@ from jtruth.stats.student import StudentEstimate
 
 _FEWEST = 5  # known classes
 _OF_MODEL = (
-    "the interval holds if the model of the labels does: mistakes that all labelers, or labels and "
-    "classifier, make alike are not in it, and labels alone cannot tell how many these are; known classes of "
-    "some samples chosen at random (gold) would"
+    "The interval does not include mistakes that all labelers, or labels and classifier, share, and labels "
+    "cannot show how many these are. Verified labels of random samples (gold) would."
 )
 _MEASURED = (
     "The interval includes the errors of such counts on 11 data sets with known classes. The count is too "
@@ -232,7 +231,7 @@ def _with_features(
     shape, prior = (labels.num_samples, labels.num_classes), by_class(prior, labels.class_names)
     if features.shape != shape or prior is None or np.shape(prior) != shape[1:]:
         raise ValueError(
-            f"probabilities must be {shape}, samples by classes, with the class prior beside them"
+            f"probabilities must have shape {shape}, samples by classes, and need the class prior"
         )
     # p(y | labels, features) is proportional to p(y | labels) p(y | features) / p(y).
     lift = log(features) - log(np.asarray(prior, np.float64))[None]
@@ -252,8 +251,8 @@ def checked_gold(gold: Any, num_samples: int, num_classes: int) -> Gold:
     classes = np.asarray(known.classes)
     check_codes(classes, num_classes, "gold", size=num_samples, missing=True, kinds="iu")
     if (classes >= 0).sum() < _FEWEST:
-        raise ValueError(f"gold has {(classes >= 0).sum()} known classes; {_FEWEST} are the least from "
-                         "which the number of wrong labels can be told")  # fmt: skip
+        raise ValueError(f"gold has {(classes >= 0).sum()} known classes; estimating the number of wrong "
+                         f"labels needs {_FEWEST} or more")  # fmt: skip
     return known._replace(classes=classes)
 
 
@@ -346,8 +345,8 @@ def shared_confusion(labels: Labels, *, num_bootstrap: int = 50, key: Any = None
     """
     counts = np.asarray(labels.counts(), np.int64)
     if counts.sum(axis=1).max(initial=0) < 2 or num_bootstrap < 2:
-        raise ValueError("shared confusion is learned from samples with two labels or more, and by "
-                         f"num_bootstrap of 2 or more (got {num_bootstrap})")  # fmt: skip
+        raise ValueError("shared confusion needs samples with two labels or more, and num_bootstrap of 2 or "
+                         f"more (got {num_bootstrap})")  # fmt: skip
     patterns, of_sample, times = np.unique(counts, axis=0, return_inverse=True, return_counts=True)
     rng = host_rng(as_key(key), "bootstrap of shared confusion")
     drawn = rng.multinomial(len(counts), times / times.sum(), num_bootstrap).astype(float)

@@ -278,8 +278,9 @@ def _of_classes(report: LabelerReport) -> list[Table]:
 
 
 ONLY_GOLD = (
-    "The intervals are wide because labels cannot show mistakes that labelers share. Verified labels of 30 "
-    "random samples would narrow them (jtruth.asking.ask_next names them; gold=...)."
+    "Labels cannot show mistakes that labelers share, so the intervals are wide; 30 verified random samples "
+    "would narrow them. Choose them by jtruth.asking.ask_next, and give gold=... (at the command line --gold "
+    "FILE)."
 )
 
 

@@ -323,8 +323,8 @@ def overall(
 def from_unseen(coefficients: Mapping[str, Agreement]) -> str:
     """A sentence of the coefficients whose intervals are mostly due to what nobody has seen; "" of none."""
     names = " and of ".join(TITLES.get(name, name) for name, one in coefficients.items() if one.unseen > 0.5)
-    text = f"Most of the interval of {names} comes from combinations of labels that no sample shows yet"
-    return f"{text}: label more samples." if names else ""
+    text = f"The interval of {names} is mostly due to combinations of labels not yet observed"
+    return f"{text}. Label more samples." if names else ""
 
 
 _GLANCE = 100_000  # labels that connect most labelers

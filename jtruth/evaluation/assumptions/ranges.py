@@ -53,9 +53,9 @@ _WORST_RHAT, _FEWEST_DRAWS = 1.1, 50.0
 _DRAWS = 1000  # of the majority vote, whose ties are all that is random
 
 ONLY_GOLD = (
-    "The intervals are wide because labels cannot show mistakes that everybody shares. Verified labels of 30 "
-    "random samples would narrow them (jtruth.asking.ask_next names them; gold=..., --gold FILE). If you can "
-    "vouch for independent errors, say assume='independent'."
+    "Labels cannot show mistakes that everybody shares, so the intervals are wide; 30 verified random samples "
+    "would narrow them. Choose them by jtruth.asking.ask_next, and give gold=... (at the command line --gold "
+    "FILE). If you can vouch for independent errors, give assume='independent'."
 )
 PLUG_IN_WARNING = (
     "The intervals are too narrow: error rates and class prior were estimated from these labels, and their "
@@ -215,7 +215,7 @@ def plug_in_model(data: Inputs, *, unaided: bool = False) -> Model:
         matrices = np.concatenate([matrices, classifier[None]])
     accuracy = np.einsum("c,tcc->t", fit.prior, matrices[:-1])
     accuracies = [(float(mean), np.nan, np.nan) for mean in accuracy]
-    warnings = (PLUG_IN_WARNING, *(w for w in fit.warnings if "rest on no label" not in w))
+    warnings = (PLUG_IN_WARNING, *(w for w in fit.warnings if "have no label: " not in w))
     return replace(_learned(data, fit.prior, matrices, accuracies), warnings=warnings)
 
 

@@ -48,8 +48,9 @@ POST_STRATIFIED = (
     "verified labels correct the labels, separately for the samples of each vote; labelers may share mistakes"
 )
 NO_GOLD = (
-    "The intervals are wide because labels cannot show mistakes that labelers share. Verified labels of 30 "
-    "random samples would narrow them (jtruth.asking.ask_next names them; gold=...)."
+    "Labels cannot show mistakes that labelers share, so the intervals are wide; 30 verified random samples "
+    "would narrow them. Choose them by jtruth.asking.ask_next, and give gold=... (at the command line --gold "
+    "FILE)."
 )
 NOT_IDENTIFIED = (
     "Not identified: no sample has three labels and there is no gold, so all error rates fit equally well. "
