@@ -119,7 +119,7 @@ class Labels:
         labelled = labels._number("sample", labels.num_samples) > 0
         if tasks is None and not allow_unlabelled and not labelled.all():  # their only rows had no label
             lost = check.quoted(labels.task_names[i] for i in np.flatnonzero(~labelled))
-            note = f"{np.count_nonzero(~labelled)} tasks have no label at all and were left out: {lost}."
+            note = f"{np.count_nonzero(~labelled)} tasks have no label and were left out: {lost}."
             labels = replace(labels.restrict(np.flatnonzero(labelled)), notes=(*labels.notes, note))
         return labels._checked(allow_unlabelled)
 
@@ -146,7 +146,7 @@ class Labels:
         check.class_names(classes, num_classes)
         if hasattr(z, "dtype") and not is_concrete(z):
             raise ValueError(
-                "z is traced (inside jit, vmap or grad), and Labels are made on the host: hand the array "
+                "z is traced (inside jit, vmap or grad), but Labels are made on the host: give the array "
                 "itself to the noise model, model.log_likelihood(z) with -1 where there is no label"
             )
         return cls(*check.matrix_entries(z, num_classes, classes, missing, scale))._checked(allow_unlabelled)
@@ -254,7 +254,9 @@ class Labels:
     def to_matrix(self) -> Int[np.ndarray, "samples labelers"]:
         """Class codes as a matrix, -1 where there is no label; an error with repeated labels."""
         if self.has_repeats():
-            raise ValueError("some labelers labelled a sample more than once: a matrix has room for one")
+            raise ValueError(
+                "a matrix holds one label per sample and labeler, but some labelers gave several"
+            )
         sample, labeler, label = self.entries()
         z = np.full((self.num_samples, self.num_labelers), -1, np.int32)
         z[sample, labeler] = label
@@ -345,7 +347,7 @@ class Labels:
         judged = (others.labels_per_sample() > 0) | keep_alone
         samples, alone = np.flatnonzero((codes >= 0) & judged), np.flatnonzero((codes >= 0) & ~judged)
         if not samples.size:
-            why = f"nobody else labelled the samples of worker {worker!r}: nothing to grade by"
+            why = f"worker {worker!r} cannot be graded, because nobody else labelled the same samples"
             raise ValueError(f"{why}. Verified labels are enough: gold=..., --gold FILE or column:NAME")
         rest = others.restrict(samples)
         return RaterSplit(check.with_tasks(codes[samples], rest.tasks), rest, samples, alone)
@@ -408,7 +410,7 @@ class Labels:
         labelers = self._number("labeler", self.num_labelers)
         notes = check.unused(labelers, self.workers, "labelers gave no label")
         classes = self._number("label", self.num_classes)
-        notes += check.unused(classes, self.classes, "classes were never given")
+        notes += check.unused(classes, self.classes, "classes never occur")
         return replace(self, notes=self.notes + notes)
 
     def _number(self, axis: str, size: int) -> np.ndarray:
@@ -482,8 +484,8 @@ def advice_on(value: Any) -> str:
     """How to make labels of something that is neither `Labels` nor a log-likelihood."""
     if hasattr(value, "class_posterior") and hasattr(value, "prior"):
         return (
-            "a fit is evidence for a classifier where no noise or prior is given, jt.evaluate(y_pred, fit); "
-            "else give its jt.Labels"
+            "a fit can replace labels only where no noise or prior is given, jt.evaluate(y_pred, fit); "
+            "otherwise give its jt.Labels"
         )
     if check.is_frame(value):
         return (

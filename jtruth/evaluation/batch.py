@@ -230,8 +230,8 @@ def _log_odds(z, matrices, prior) -> Float[np.ndarray, "sets samples"]:
         s, i = bad[0]
         raise ValueError(
             f"labels[{s}, {i}] ({some(z[s, i].tolist(), 8)}) are impossible under both classes ({len(bad)} "
-            "such samples), because labelers that cannot err contradict each other; correct them, or give "
-            "those labelers a small error probability"
+            "such samples), because labelers with error rate 0 disagree; correct the labels, or give those "
+            "labelers a small error rate"
         )
     return total[:, :, 1] - total[:, :, 0]
 
@@ -256,7 +256,7 @@ def _checked(y_pred, labels, noise, prior, method):
     if unknown != (noise is None) or unknown != (prior is None):
         raise ValueError(
             f"method={method!r} {'learns' if unknown else 'needs'} the labelers' matrices and the prior: "
-            f"{'leave out' if unknown else 'give'} noise and prior"
+            f"{'leave noise and prior out' if unknown else 'give noise and prior'}"
         )
     if noise is not None:
         sets, labelers = len(y), z.shape[2]
@@ -276,7 +276,7 @@ def _checked(y_pred, labels, noise, prior, method):
     classes = 2 if method in _PLUGGED_IN else max(2, *sizes)
     if method == "em" and max(sizes) > 2:
         raise ValueError(
-            f"method='em' is of two classes, and there is a code {max(sizes) - 1}: take method='joint', or "
+            f"method='em' handles two classes, but there is a code {max(sizes) - 1}: use method='joint', or "
             "merge classes"
         )
     symbols = classes if noise is None else noise.shape[-1]

@@ -34,15 +34,15 @@ from jtruth.tables.new_samples import new_share
 
 _CHEAP = 50_000  # labels times classes
 QUICK = (
-    "the one reading of the labels is {}, not sampled. No check was made whether the labels contradict "
-    "independent errors; without --fast they are, and other readings have a say (evaluate_labelers)"
+    "Fast mode: {}. Independence of errors was assumed and not checked; without --fast it is checked "
+    "(evaluate_labelers)."
 )
-BY_MODEL = "{}. No check was made whether the labels contradict independent errors (evaluate_labelers does)"
+BY_MODEL = "{}. Independence of errors was not checked (evaluate_labelers checks it)."
 
 BY_ONE_MODEL = (
-    "labels alone cannot show whether labelers are wrong together: these intervals take errors to be "
-    "independent, and held real labelers in 18 to 80 % where samples differ in difficulty. Only gold can "
-    "tell: find out the truth of 30 samples chosen at random (jtruth.asking.ask_next names them; gold=...)"
+    "These intervals are too narrow if labelers share mistakes: they covered 18 to 80 % of real labelers "
+    "where samples differ in difficulty. Verify 30 random samples (jtruth.asking.ask_next names them; "
+    "gold=...)."
 )
 
 

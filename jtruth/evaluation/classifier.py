@@ -120,7 +120,7 @@ def evaluate(
     if calibration is not None:
         if not (noise is prior is gold is assume is order is None and method == "bayes"):
             raise ValueError(
-                "calibration says the error rates: leave noise, prior, gold, assume, order and method out"
+                "calibration sets the error rates: leave noise, prior, gold, assume, order and method out"
             )
         labels, calibration = calibrated.together(labels, calibration)
     how = Judging(
@@ -212,7 +212,7 @@ def _known(data: Inputs, method: str) -> Evaluation:
     model = data.model
     if model is None:
         if method == methods.TARS:
-            raise ValueError("method='tars' takes error rates as known: give noise=... and prior=[...]")
+            raise ValueError("method='tars' needs known error rates: give noise=... and prior=[...]")
         unaided = method == "no_predictions"
         model = (
             methods.smyth_model(data)
@@ -281,8 +281,8 @@ def _over_assumptions(data: Inputs, fit: JointPosterior, model: Model) -> Evalua
 
 
 SENTENCES = {
-    "ppi": "if gold corrects what the labels alone say (PPI++)",
-    "gold_only": "if nothing but gold is believed",
+    "ppi": "verified labels correct the labels (PPI++)",
+    "gold_only": "verified labels only",
 }
 
 
@@ -353,6 +353,6 @@ def _beyond_shares(metrics: Mapping[str, Estimate], level: float) -> tuple[str, 
     if not out:
         return ()
     return (
-        f"the interval of {' and '.join(out)} reaches beyond [0, 1]: it is that of a normal law, for which "
-        "there are too few samples; method='bayes' needs none",
+        f"The interval of {' and '.join(out)} reaches beyond [0, 1], because there are too few samples for a "
+        "normal approximation; method='bayes' needs none.",
     )

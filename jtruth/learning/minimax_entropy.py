@@ -74,7 +74,7 @@ def minimax_entropy(
 def one_class_only(labels: Labels) -> str | None:
     """Why minimax entropy cannot take these labels."""
     if np.count_nonzero(labels.counts().sum(axis=0)) < 2:
-        return "all labels are equal, and with even classes nothing then tells one class from another"
+        return "all labels are equal, so even classes cannot be distinguished"
     return None
 
 

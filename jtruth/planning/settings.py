@@ -91,7 +91,7 @@ class Setting:
             raise ValueError(f"prior[{int(np.argmin(prior))}] is 0: leave this class out of the plan")
         names = [kind.name for kind in self.labelers]
         if len(set(names)) < len(names) or not names:
-            raise ValueError(f"give at least one kind of labeler, each with a name of its own; got {names}")
+            raise ValueError(f"give at least one kind of labeler, with different names; got {names}")
         choose("rates", self.rates, ("learned", "known"))
         choose("target", self.target, ("population", "in-sample"))
         check_level(self.level)
@@ -225,7 +225,7 @@ def read_setting(
     if labels is None:
         if rateless := [name for name, errors, *_ in typed if not errors]:
             raise ValueError(
-                f"labeler {rateless[0]!r} has no error rate, and there is no file to learn it from"
+                f"labeler {rateless[0]!r} has no error rate, and there is no file of labels to learn it from"
             )
         kinds = [
             Labeler(name, errors if len(errors) > 1 else errors[0], 1.0 if cost is None else cost, people)

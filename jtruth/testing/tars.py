@@ -88,8 +88,8 @@ def consolidate(labels: Labels, noise: NoiseModel, prior: Any, *, key: Any = Non
     strata = noise.strata(labels.num_labelers)
     if strata is None:
         raise ValueError(
-            f"{type(noise).__name__} does not say the law of the labels of one sample (method `strata`), so "
-            "how often a consolidated label is wrong is not known; method='bayes' needs no such law"
+            f"{type(noise).__name__} has no distribution of the labels of one sample (method `strata`), so "
+            "the error rates of consolidated labels are unknown; use method='bayes'"
         )
     with jax.enable_x64(True):
         log_likelihood = np.asarray(noise.log_likelihood(labels), np.float64)
@@ -269,9 +269,8 @@ def estimate_counts(y_pred: Int[np.ndarray, " samples"], consolidated: Consolida
     if bad.size:
         raise ValueError(
             f"the consolidated label of sample(s) {some(bad)} hardly depends on the class (|1 - a - b| is "
-            f"{signal[bad[0]]:.3g}, the limit {LEAST_SIGNAL}): dividing by that makes any number. Leave them "
-            "out, consolidate with a prior nearer to equal classes, or use method='bayes', which needs no "
-            "division"
+            f"{signal[bad[0]]:.3g}, the limit {LEAST_SIGNAL}), and the estimate divides by that. Leave them "
+            "out, consolidate with a more even prior, or use method='bayes'"
         )
     chosen = np.eye(classes)[consolidated.label]
     truth = np.linalg.solve(np.swapaxes(rates, 1, 2), chosen[..., None])[..., 0]

@@ -193,7 +193,7 @@ def resolve(model: str | Spec) -> tuple[str, Spec, Callable]:
     if isinstance(model, Spec):
         if model.parameters is None:
             raise ValueError(
-                "a Spec of your own needs its field `parameters`, the function that draws them with NumPyro"
+                "a custom Spec needs the field `parameters`, a function that samples them with NumPyro"
             )
         return model.name, model, numpyro_model(model.parameters, model.channel)
     choose("model", model, tuple(MODELS))
@@ -348,7 +348,7 @@ def fit_tempered(
             rhat, ess = diagnose(draws)
     step = min(-(-log_p.size // _MOST_NUMBERS), log_p.shape[1] // 4)
     rows = row_likelihood(log_p[:, ::step, : density.rows].astype(np.float64), row_of_sample)
-    missed = f"Tempering did not converge: {extremes(rhat, ess)}. Sample by NUTS."
+    missed = f"Tempering did not converge: {extremes(rhat, ess)}. Use NUTS."
     texts = doubts(spec, labels, hyper, draws, key)[-1]
     texts = texts if good(rhat, ess, STANDARD) else (missed, *texts)
     return TemperedFit(rows, (state.evidence[0], state.evidence[1]), texts)
