@@ -300,7 +300,7 @@ class Labels:
         codes = check.row_codes(self.entries(None), sizes)
         if codes is None:
             first, inverse, counts = check.collapse_rows(self._table())
-            return Patterns(replace(self.restrict(first), tasks=None), inverse, counts)
+            return Patterns(replace(self, tasks=None).restrict(first), inverse, counts)
         number = (self.num_classes + 1) ** self.num_labelers
         seen, _, counts = check.occurring(codes, number)
         z = seen[:, None] // (self.num_classes + 1) ** np.arange(self.num_labelers) % (self.num_classes + 1)
@@ -393,13 +393,15 @@ class Labels:
     def _select(self, axis: str, size: str, names: str, chosen: Any) -> "Labels":
         """Keep and renumber the chosen samples or labelers."""
         chosen = check.distinct_indices(chosen, getattr(self, size), axis)
+        if chosen.size == getattr(self, size) and (np.diff(chosen) > 0).all():
+            return self
         new = np.full(getattr(self, size), -1, np.int32)
         new[chosen] = np.arange(chosen.size, dtype=np.int32)
         codes = new[np.asarray(getattr(self, axis))]
         leaves = {k: np.asarray(getattr(self, k))[codes >= 0] for k in ("sample", "labeler", "label")}
         leaves[axis] = codes[codes >= 0]
         known = getattr(self, names)
-        kept = None if known is None else tuple(known[i] for i in chosen)
+        kept = None if known is None else tuple(map(known.__getitem__, chosen.tolist()))
         own = self.self_agreement
         own = own[chosen] if own is not None and axis == "labeler" else own
         return replace(self, **leaves, **{size: int(chosen.size), names: kept, "self_agreement": own})
