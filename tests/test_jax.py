@@ -4,16 +4,18 @@ import itertools
 import os
 import subprocess
 import sys
+from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+import optax
 import pytest
 from jax.flatten_util import ravel_pytree
 
 import jtruth as jt
-from jtruth import testing
+from jtruth import testing, training
 from jtruth.testing import steps
 from tests.noise.test_noise_models import MODELS, NUM_CLASSES, NUM_LABELERS, some_labels
 from tests.reference import su_binary as su
@@ -315,3 +317,74 @@ def test_several_classes_and_metrics_of_tables():
     np.testing.assert_allclose(many, [run(at, one) for one in z], rtol=1e-9)
     slopes = ravel_pytree(jax.jit(jax.grad(of_parameters))(at, z[0]))[0]
     np.testing.assert_allclose(slopes, central(lambda p: run(p, z[0]), at), rtol=1e-5, atol=1e-6)
+
+
+MATRICES = np.array([[[0.8, 0.2], [0.3, 0.7]], [[0.9, 0.1], [0.1, 0.9]], [[0.6, 0.4], [0.2, 0.8]]])
+
+
+def risk(name, theta, x, z, matrices):
+    """An objective or correction as a function of (parameters, features, labels, noise)."""
+    log_likelihood = jt.noise.ConfusionMatrices(matrices).log_likelihood(z)
+    outputs = training.linear_outputs(theta, x)
+    log_p, prior = training.log_probabilities(outputs), jnp.array([0.4, 0.6], x.dtype)
+    rho = jt.class_posterior(log_likelihood, prior)
+    return {
+        "ml": lambda: training.discriminative_ml(log_p, log_likelihood),
+        "mmse": lambda: training.mmse_risk(training.logistic(outputs), rho),
+        "generative": lambda: training.generative_ml(log_p, log_likelihood, prior),
+        "variance": lambda: training.risk_variance(training.logistic(outputs), rho),
+        "forward": lambda: training.forward_risk(log_p, jnp.log(matrices), z),
+        "backward": lambda: training.backward_risk(log_p, matrices, z),
+        "linear": lambda: training.linear_objective(theta, x, log_likelihood, 0.5, objective="ml"),
+    }[name]()
+
+
+@pytest.mark.parametrize("name", ["ml", "mmse", "generative", "variance", "forward", "backward", "linear"])
+def test_training_over_sampled_label_vectors(name):
+    """Adam on each of 120 sampled label vectors in one program; slopes in theta and the noise; float32."""
+    rng = np.random.default_rng(6)
+    x, y = rng.normal(size=(20, 2)), np.arange(20) % 2
+    noise, optimizer = jt.noise.ConfusionMatrices(MATRICES), optax.adam(0.1)
+    keys = jax.random.split(jax.random.key(7), 120)
+    z = jax.vmap(lambda key: noise.sample(key, y, rng.random((20, 3)) < 0.9))(keys)
+    objective = partial(risk, name)
+
+    def trained(x, z):
+        theta = training.Linear(jnp.zeros((), x.dtype), jnp.zeros(2, x.dtype))
+
+        def step(state, _):
+            theta, memory = state
+            slopes = jax.grad(objective)(theta, x, z, jnp.asarray(MATRICES, x.dtype))
+            with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):  # optax needs both
+                updates, memory = optimizer.update(slopes, memory)
+            return (optax.apply_updates(theta, updates), memory), None
+
+        return jax.lax.scan(step, (theta, optimizer.init(theta)), length=20)[0][0]
+
+    many = jax.jit(jax.vmap(trained, (None, 0)))(jnp.asarray(x), z)
+    one = jax.jit(trained)
+    for k in (0, 119):
+        np.testing.assert_allclose(many.weights[k], one(x, z[k]).weights, rtol=1e-9)
+    short = jax.jit(jax.vmap(trained, (None, 0)))(jnp.asarray(x, jnp.float32), z)
+    assert short.weights.dtype == jnp.float32
+    np.testing.assert_allclose(short.weights, many.weights, atol=2e-3)
+    at = jax.tree.map(lambda leaf: leaf[0] + 0.3, many), jnp.asarray(MATRICES)
+    value = jax.jit(lambda at: objective(at[0], jnp.asarray(x), z[0], at[1]))
+    slopes = ravel_pytree(jax.grad(value)(at))[0]
+    np.testing.assert_allclose(slopes, central(value, at), rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.usefixtures("as_installed")
+def test_functions_of_the_host_say_what_to_use_under_jit():
+    rho = jnp.full((4, 2), 0.5)
+    counts = jax.jit(lambda rho: training.replication_counts(rho, 3))(jnp.array([[0.2, 0.8], [0.5, 0.5]]))
+    assert counts.tolist() == [[1, 2], [2, 1]]
+    y_pred, counts = np.zeros(4, int), "count_draws, or exact_counts"
+    for function, words in (
+        (lambda p: testing.count_posterior(p, PRIOR[:2], y_pred), counts),
+        (lambda p: testing.multiclass_posterior(p, PRIOR[:2], y_pred), counts),
+        (lambda p: testing.binary_posterior(p[:, 0], y_pred), counts),
+        (lambda p: training.forward(p[None, :2]), "forward_risk or backward_risk"),
+    ):
+        with pytest.raises(ValueError, match=f"works on the host .*{words}"):
+            jax.jit(function)(rho)
