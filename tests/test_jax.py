@@ -16,6 +16,7 @@ from jax.flatten_util import ravel_pytree
 
 import jtruth as jt
 from jtruth import testing, training
+from jtruth.stats.chains import effective_sample_size
 from jtruth.testing import steps
 from tests.noise.test_noise_models import MODELS, NUM_CLASSES, NUM_LABELERS, some_labels
 from tests.reference import su_binary as su
@@ -219,6 +220,20 @@ def test_count_tables_and_their_slopes_equal_enumeration(classes, name, draws):
     assert float(short) == pytest.approx(true, abs=0.007 if draws else 1e-6)
 
 
+def test_draws_agree_with_those_of_the_host():
+    """Both draw from one posterior; each cell's means are within 4.5 of their standard errors."""
+    z, y_pred = some_labels(30, 3), np.arange(30) % 3
+    log_p = jt.noise.Symmetric(0.25, 3).log_likelihood(z)
+    host = testing.count_posterior(log_p, PRIOR, y_pred, key=1, alpha=1.0)
+    found = testing.count_draws(jax.random.key(1), log_p, PRIOR, y_pred, num_draws=20_000)
+    tables = np.asarray(found.tables)
+    error = np.hypot(
+        host.counts.std(0) / np.sqrt(host.ess), tables.std(0) / np.sqrt(effective_sample_size(tables[None]))
+    )
+    assert found.ok and host.converged and tables.sum() == 20_000 * 30
+    assert (np.abs(host.counts.mean(0) - tables.mean(0)) < 4.5 * error).all()
+
+
 DEVICES = """
 import jax, jax.numpy as jnp, numpy as np
 import jtruth as jt
@@ -234,8 +249,17 @@ def answer(z):
     step = steps.exact_step(jnp.log(rho), jnp.arange(30) % 3)
     return steps.iterate(step, dtype=rho.dtype, start=steps.uniform_rows(3)).value
 
+def counts(z):
+    log_p = jt.noise.Symmetric(.2, 2).log_likelihood(z % 2)
+    log_odds = jt.testing.log_odds_of(log_p, jnp.array([.5, .5]))
+    exact = jt.testing.exact_counts(log_odds, jnp.arange(30) % 2, window=(16, 16)).mean("f1")
+    key = jax.random.key(0)
+    return exact, jt.testing.count_draws(key, log_p, jnp.array([.5, .5]), jnp.arange(30) % 2, num_draws=50).mean("f1")
+
 run = jax.jit(jax.vmap(answer))
 one, eight = run(z), run(spread)
+tables = jax.jit(jax.vmap(counts))
+np.testing.assert_allclose(tables(z), tables(spread), rtol=1e-12)
 assert jax.device_count() == 8 and len(eight.sharding.device_set) == 8
 rows = jax.device_put(z[0, :24], NamedSharding(mesh, PartitionSpec("sets")))
 np.testing.assert_allclose(noise.log_likelihood(rows), noise.log_likelihood(z[0, :24]), rtol=1e-12)
