@@ -253,8 +253,8 @@ def counts(z):
     log_p = jt.noise.Symmetric(.2, 2).log_likelihood(z % 2)
     log_odds = jt.testing.log_odds_of(log_p, jnp.array([.5, .5]))
     exact = jt.testing.exact_counts(log_odds, jnp.arange(30) % 2, window=(16, 16)).mean("f1")
-    key = jax.random.key(0)
-    return exact, jt.testing.count_draws(key, log_p, jnp.array([.5, .5]), jnp.arange(30) % 2, num_draws=50).mean("f1")
+    prior, y_pred = jnp.array([.5, .5]), jnp.arange(30) % 2
+    return exact, jt.testing.count_draws(jax.random.key(0), log_p, prior, y_pred, num_draws=50).mean("f1")
 
 run = jax.jit(jax.vmap(answer))
 one, eight = run(z), run(spread)
