@@ -33,7 +33,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from jtruth._arrays import AnyArray
+from jtruth._arrays import AnyArray, must_be_concrete
 from jtruth._host import log
 from jtruth._one_line import one_line
 from jtruth._random import as_key, seeded, stream
@@ -49,7 +49,7 @@ from jtruth.testing.binary import empirical_bayes as eb
 from jtruth.testing.binary.empirical_bayes import NormalTable
 from jtruth.testing.binary.exact import exact_posterior, law_at
 from jtruth.testing.binary.operating_point import FROM_VALUES, LogOdds, collapse, merged_samples, on_grid
-from jtruth.testing.multiclass import EFFORT, CountDraws, GivenMatrix, checked_inputs, count_posterior
+from jtruth.testing.multiclass import EFFORT, PURE, CountDraws, GivenMatrix, checked_inputs, count_posterior
 
 BINARY_METHODS = (
     "bayes",
@@ -121,6 +121,7 @@ def binary_posterior(
         ValueError: unknown names, a point that is not inside (0, 1), or a `point` or `mean` that the method
             does not use.
     """
+    must_be_concrete("binary_posterior", PURE, log_odds, y_pred)
     choose("method", method, BINARY_METHODS)
     _check_plugged_in(method, point, mean)
     data = collapse(np.asarray(log_odds, np.float64), np.asarray(y_pred))
@@ -197,6 +198,7 @@ def multiclass_posterior(
         >>> print(f"{found.estimate('accuracy').mean:.3f}")
         0.799
     """
+    must_be_concrete("multiclass_posterior", PURE, log_likelihood, prior, y_pred)
     choose("method", method, MULTICLASS_METHODS)
     log_lik, prior, y, _ = checked_inputs(log_likelihood, prior, y_pred)
     num_classes = log_lik.shape[1]
