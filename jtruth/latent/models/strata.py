@@ -212,9 +212,14 @@ def log_density(parameters: dict[str, Any], rows: Seen, model: LatentModel) -> F
         model: with concrete arrays; it is not traced.
 
     Raises:
-        ValueError: parameters of other names or shapes than the model has.
+        ValueError: parameters of other names or shapes than the model and its rows have.
     """
     arrays, x = _flat(parameters, model)
+    groups = rows.design.shape[1] - sum(g.prior[:, 0].size for g in model.raters)
+    if groups != len(arrays.log_class):
+        raise ValueError(
+            f"rows are of {groups} groups of samples, pi of {len(arrays.log_class)}: prior_means(model, {groups})"
+        )
     logs, prior, _ = _unpacked(arrays, x, stretch=False)
     seen = jax.tree.map(lambda a: jnp.asarray(a, x.dtype), rows)
     return (density.log_likelihood(_channel(arrays, logs, x), seen) + prior)[0]
