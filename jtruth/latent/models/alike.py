@@ -134,8 +134,8 @@ class RowCounts(NamedTuple):
     misses: Any  # (chains, R)
     where: tuple[np.ndarray, ...]  # chain, row and symbol: of the wrong counts above 0, or of all if traced
     wrong: Any  # those counts
-    # Of whole numbers on the host, where few differ: counts that occur and how many have them. Of hits,
-    # misses and both (chains, families, counts); of wrong symbols (chains, rows of a matrix, symbols, counts).
+    # Of whole numbers on the host, where few differ: counts that occur, and how many have them. Of hits,
+    # misses and both (chains, families, counts); of wrong symbols (chains, matrix rows, symbols, counts).
     tallies: tuple[tuple[np.ndarray, np.ndarray], ...] = ()
 
 
