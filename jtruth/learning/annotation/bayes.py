@@ -259,14 +259,6 @@ def class_posterior(
     return found.posterior[:, found.row_of_sample]
 
 
-def coords(labels: Labels) -> dict[str, list[Any]]:
-    """Names of labelers, classes and samples, as ArviZ takes them beside `dims`."""
-    classes = list(labels.class_names)
-    axes = dict.fromkeys(("true_class", "labeled_as", "predicted"), classes)
-    own = {"labeler": list(labels.worker_names), "task": list(labels.task_names)}
-    return {**axes, **own, "wrong": list(range(len(classes) - 1))}
-
-
 @functools.lru_cache(maxsize=64)
 def kind_of(parameters: Callable, channel: Callable) -> Kind:
     """An annotation model as all models of `jtruth.latent` are: a log density of coordinates without bounds.
