@@ -196,9 +196,9 @@ def checked_draws(draws: Any, sites: Any, name: str) -> dict[str, np.ndarray]:
         raise ValueError(
             f"the draws lack site {missing[0]!r} of {name}; they have {', '.join(sorted(draws))}"
         )
-    first = next(iter(unknown), None)
+    number = max((len(draws[site]) for site in unknown), default=0)
     for site in unknown:
-        shape, wanted = draws[site].shape, (len(draws[first]), *np.shape(unknown[site]["value"]))
+        shape, wanted = draws[site].shape, (number, *np.shape(unknown[site]["value"]))
         if shape != wanted:
             raise ValueError(
                 f"site {site!r} of {name}: draws have shape {shape}, the model asks for {wanted}"
