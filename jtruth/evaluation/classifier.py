@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from jtruth._host import evenly, log
-from jtruth._random import stream
+from jtruth._random import seeded, stream
 from jtruth._validation import present
 from jtruth.evaluation import by_draws, calibrated, inputs, methods, one_judge
 from jtruth.evaluation.assumptions import ranges
@@ -29,7 +29,7 @@ from jtruth.evaluation.inputs import Inputs, Judging, Model, Progress
 from jtruth.evaluation.parts import PREDICTIVE, Assumption, means_and_ends, worst_first
 from jtruth.evaluation.result import Evaluation
 from jtruth.inspection import suspicions
-from jtruth.labels import Labels
+from jtruth.labels import Labels, matrix_labels
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import Estimate
@@ -38,10 +38,12 @@ from jtruth.tables.posterior import estimates, thinned
 from jtruth.testing.methods import Tested
 
 
+@seeded
 def evaluate(
     y_pred: Any,
     labels: Any = None,
     *,
+    classes: Sequence | None = None,
     noise: Any = None,
     prior: Sequence[float] | np.ndarray | None = None,
     gold: Any = None,
@@ -62,11 +64,13 @@ def evaluate(
         y_pred: (samples,) predicted classes, as class names, or as codes 0..C-1 where their order is known. A
             Series, dict or frame with task ids is matched by them; a plain sequence is in the order of the
             samples (`labels.tasks`). The same holds for `gold` and `order`.
-        labels: `Labels`, or the array log p(z_i | y_i = c) of shape (samples, classes); None where verified
-            classes (`gold`) are all there is, as for one judge against people. Or draws of a model of the
-            labels: a NumPyro MCMC that has run a function like those of `jt.models`, what `fit_nuts` returns,
-            or a dict (a tree of ArviZ) with "class_posterior", p(class | labels) of shape (draws, samples,
-            classes). Their uncertainty is part of the answer.
+        labels: `Labels`; a plain label matrix (samples, labelers) of class codes, -1 or NaN for gaps, or of
+            names; or the array log p(z_i | y_i = c) of shape (samples, classes). None where verified classes
+            (`gold`) are all there is, as for one judge against people. Or draws of a model of the labels: a
+            NumPyro MCMC that has run a function like those of `jt.models`, what `fit_nuts` returns, or a dict
+            (a tree of ArviZ) with "class_posterior", p(class | labels) of shape (draws, samples, classes).
+            Their uncertainty is part of the answer.
+        classes: names of the classes of a plain label matrix, in the order of their codes.
         noise: a noise model (`jt.noise...`) of known parameters; learned from the labels if None.
         prior: (classes,) class prior. If None and the noise is given, it is integrated out (uniform prior).
         gold: (samples,) known classes, -1 where unknown. With learned error rates and assume "unknown" they
@@ -97,7 +101,7 @@ def evaluate(
         target: "population", new samples of the same kind, or "in-sample", these samples. The first if None,
             but for the methods "labels", "majority_vote" and "smyth", which know no uncertainty.
         level: probability of the printed intervals.
-        key: of whatever is drawn at random: a whole number or a JAX key; 0 if None.
+        key: of whatever is drawn at random: a whole number or a JAX key; 0 if None. Or `random_state=`.
         progress: called with (sweeps done, sweeps planned) while learned error rates are sampled.
 
     Raises:
@@ -112,10 +116,13 @@ def evaluate(
     """
     check_assume(assume)
     methods.check_method(method)
+    if classes is not None and isinstance(labels, Labels):
+        raise ValueError("classes names the classes of a plain label matrix; these Labels have their own")
+    labels = matrix_labels(labels, classes)
     if calibration is not None:
         if not (noise is prior is gold is assume is order is None and method == "bayes"):
             raise ValueError(
-                "calibration says the error rates: leave noise, prior, gold, assume, order and method out"
+                "calibration sets the error rates: leave noise, prior, gold, assume, order and method out"
             )
         labels, calibration = calibrated.together(labels, calibration)
     if by_draws.holds_draws(labels):
@@ -215,7 +222,7 @@ def _known(data: Inputs, method: str) -> Evaluation:
     model = data.model
     if model is None:
         if method == methods.TARS:
-            raise ValueError("method='tars' takes error rates as known: give noise=... and prior=[...]")
+            raise ValueError("method='tars' needs known error rates: give noise=... and prior=[...]")
         unaided = method == "no_predictions"
         model = (
             methods.smyth_model(data)
@@ -305,8 +312,8 @@ def _over_assumptions(data: Inputs, fit: JointPosterior, model: Model) -> Evalua
 
 
 SENTENCES = {
-    "ppi": "if gold corrects what the labels alone say (PPI++)",
-    "gold_only": "if nothing but gold is believed",
+    "ppi": "verified labels correct the labels (PPI++)",
+    "gold_only": "verified labels only",
 }
 
 
@@ -377,6 +384,6 @@ def _beyond_shares(metrics: Mapping[str, Estimate], level: float) -> tuple[str, 
     if not out:
         return ()
     return (
-        f"the interval of {' and '.join(out)} reaches beyond [0, 1]: it is that of a normal law, for which "
-        "there are too few samples; method='bayes' needs none",
+        f"The interval of {' and '.join(out)} reaches beyond [0, 1], because there are too few samples for a "
+        "normal approximation; method='bayes' needs none.",
     )

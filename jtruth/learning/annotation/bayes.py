@@ -26,7 +26,7 @@ from numpyro.infer.util import constrain_fn, potential_energy
 from scipy.special import logit
 
 from jtruth._cache import keep_programs
-from jtruth._random import host_rng, stream
+from jtruth._random import host_rng, seeded, stream
 from jtruth._validation import choose
 from jtruth.labels import Labels
 from jtruth.latent import NutsSettings, Progress, TooLarge, density
@@ -71,6 +71,7 @@ def numpyro_model(parameters: Callable, channel: Callable) -> Callable:
 MODELS: dict[str, Callable] = {name: numpyro_model(law, SPECS[name].channel) for name, law in SITES.items()}
 
 
+@seeded
 def fit_nuts(
     model: str | Spec | Callable,
     labels: Labels,
@@ -123,7 +124,7 @@ def resolve(model: str | Spec | Callable, labels: Labels | None = None) -> tuple
     if isinstance(model, Spec):
         if model.parameters is None:
             raise ValueError(
-                "a Spec of your own needs its field `parameters`, the function that draws them with NumPyro"
+                "a custom Spec needs the field `parameters`, a function that samples them with NumPyro"
             )
         return model.name, model, numpyro_model(model.parameters, model.channel)
     choose("model", model, tuple(MODELS))
@@ -409,7 +410,7 @@ def fit_tempered(
             rhat, ess = diagnose(draws)
     step = min(-(-log_p.size // _MOST_NUMBERS), log_p.shape[1] // 4)
     rows = row_likelihood(log_p[:, ::step, : density.rows].astype(np.float64), row_of_sample)
-    missed = f"Tempering did not converge: {extremes(rhat, ess)}. Sample by NUTS."
+    missed = f"Tempering did not converge: {extremes(rhat, ess)}. Use NUTS."
     texts = doubts(spec, labels, hyper, draws, key)[-1]
     texts = texts if good(rhat, ess, STANDARD) else (missed, *texts)
     return TemperedFit(rows, (state.evidence[0], state.evidence[1]), texts)

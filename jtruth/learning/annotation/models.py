@@ -290,8 +290,8 @@ def _welinder_defaults(classes: int) -> Hyper:
     """Those of `fit_welinder`: w ~ N(1, 1), tau ~ N(0, 3^2), x ~ N(-1 or +1, .8^2) by 25 nodes."""
     if classes != 2:
         raise ValueError(
-            f"Welinder's model is for two classes; these are {classes}: choose item_difficulty, in which "
-            "samples differ, too"
+            f"Welinder's model is for two classes, but these are {classes}: choose item_difficulty, where "
+            "samples differ too"
         )
     return {"direction": (1.0, 1.0), "threshold": (0.0, 3.0), "position_prior": (0.8, 25.0)}
 
