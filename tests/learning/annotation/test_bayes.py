@@ -76,6 +76,15 @@ def random_parameters(model, rng):
             law = stats.beta(p["mean"][k] * kappa, (1 - p["mean"][k]) * kappa)
             wrong = stats.dirichlet(np.exp(p["log_alpha"][k]) * q / q.sum())
             log_p += law.logpdf(p["right"][:, k]).sum() + sum(wrong.logpdf(w) for w in p["errors"][:, k])
+    elif model == "strata":
+        p |= {"weights": rng.dirichlet(np.ones(2), c), "common": rng.dirichlet(np.ones(c), (c, 2))}
+        p["stratum_confusion"] = rng.dirichlet(np.ones(c), (t, c, 2))
+        for k, h in itertools.product(range(c), range(2)):
+            own = np.where(np.arange(c) == k, (9.0, 3.0)[h], (0.5, 1.5)[h])
+            log_p += stats.dirichlet(own).logpdf(p["common"][k, h])
+            rows = stats.dirichlet(6 * p["common"][k, h] + 1e-6)
+            log_p += sum(rows.logpdf(row) for row in p["stratum_confusion"][:, k, h])
+        log_p += sum(stats.dirichlet([2, 1]).logpdf(w) for w in p["weights"])
     elif model == "difficulty_fallibility":
         p["fallibility"] = 0.4 * rng.random(t)
         log_p += stats.beta(2, 3, scale=0.4).logpdf(p["fallibility"]).sum()
@@ -105,6 +114,8 @@ def label_probability(model, p, t, k, y, difficulty=None):
     if model == "alike":
         wrong = np.insert(p["errors"][t, y], y, 0.0)
         return p["right"][t, y] if k == y else (1 - p["right"][t, y]) * wrong[k]
+    if model == "strata":
+        return p["stratum_confusion"][t, y, difficulty, k]
     if model == "difficulty_fallibility":
         phi = p["fallibility"][t]
         error = (difficulty + phi - difficulty * phi) * (c - 1) / c
@@ -122,9 +133,12 @@ def sample_probability(model, p, z):
         total = 0.0
         for y in range(CLASSES):
             each = [label_probability(model, p, t, k, y, difficulty) for t, k in enumerate(z) if k >= 0]
-            total += p["prior"][y] * np.prod(each)
+            weight = p["weights"][y, difficulty] if model == "strata" else 1.0
+            total += p["prior"][y] * weight * np.prod(each)
         return total
 
+    if model == "strata":
+        return given(0) + given(1)
     if model == "difficulty_fallibility":
         return quad(lambda d: given(d) * stats.beta(1, 5).pdf(d), 0, 1, epsabs=1e-13)[0]
     if model == "item_difficulty":
