@@ -131,5 +131,5 @@ def test_fits_without_labels_and_what_has_no_draws():
         assert len(rows) == sum(x[0, 0].size for x in run.samples.values())
     with pytest.raises(ValueError, match="dict holds no draws"):
         to_datatree({})
-    with pytest.raises(ValueError, match="beside a JointPosterior only"):
+    with pytest.raises(ValueError, match="only needed with a JointPosterior"):
         to_datatree(made_up("pooled"), made_up("pooled").labels)

@@ -37,7 +37,7 @@ def test_counts_and_agreement_by_loops():
 
 def test_nothing_odd():
     look = inspect_labels(Labels.from_matrix(matrix(2), 2), file="my labels.csv", options="--task item")
-    assert look.findings == () and "Nothing odd was seen." in look.summary(full=True)
+    assert look.findings == () and "Nothing looks unusual." in look.summary(full=True)
     commands = [step["command"] for step in look.next_steps]
     assert "jtruth labelers 'my labels.csv' --task item" in commands
     assert "jtruth evaluate 'my labels.csv' --task item --rater 0" in commands
@@ -49,11 +49,11 @@ def test_nothing_odd():
 
 HALVES = (np.arange(60)[:, None] < 30) == (np.arange(5) >= 3)
 SPOILED = [  # cells, what stands there instead, and what is found
-    (np.s_[:, 1], lambda z: 1, "constant", "Always the same class: 1. Did they look"),
+    (np.s_[:, 1], lambda z: 1, "constant", "Labelers who always give the same class: 1. Did they look"),
     (np.s_[:, 1], lambda z: z[:, 0], "copies", "1 pair never disagrees (0 and 1 on 60 samples)"),
-    (np.s_[:, 1], lambda z: 1 - z[:, 1], "opposed", "Less agreement with the others than by chance: 1."),
+    (np.s_[:, 1], lambda z: 1 - z[:, 1], "opposed", "Agreement with the others is below chance: 1."),
     (np.s_[9:, 1], lambda z: -1, "few_labels", "1 labeler gave fewer than 10 labels: 1."),
-    (np.s_[3, 1:], lambda z: -1, "single_label", "1 of 60 samples have one label"),
+    (np.s_[3, 1:], lambda z: -1, "single_label", "1 of 60 samples has only one label"),
     (HALVES, lambda z: -1, "separate_groups", "fall into 2 groups without a common sample"),
 ]
 
@@ -132,7 +132,7 @@ def test_one_labeler_is_not_identified():
 
 def test_two_labelers():
     look = inspect_labels(Labels.from_matrix(matrix(4, t=2), 2))
-    assert "Two labelers alone do not tell" in look.summary(full=True)
+    assert "Two labelers cannot show who is right" in look.summary(full=True)
     assert not any("labelers" in step["command"] or "--rater" in step["command"] for step in look.next_steps)
 
 
@@ -152,7 +152,7 @@ LONG = "".join(f"{k // 2},{k % 2},{k % 3 % 2}\n" for k in range(20))
      ("item,Rater ID,rating\n" + LONG, "long", "item;Rater ID;rating",
       "--task item --worker 'Rater ID' --label rating"),
      ("task,label\n1,0\n2,1\n3,0\n", "one label each", "", "--predictions THIS.csv"),
-     ("task,label\n1,0\n1,1\n3,0\n4,0\n", "unknown", "", "no column says who gave them"),
+     ("task,label\n1,0\n1,1\n3,0\n4,0\n", "unknown", "", "no column identifies the labelers"),
      ("tooth,picture,when\n" + "".join(f"x{k},p{k},{1990 + k}\n" for k in range(9)), "unknown", "",
       "jtruth needs three columns"),
      ("tooth,r1,r2,r3\n" + "".join(f"x{k},{k % 2},{k % 3 % 2},{k % 5 // 4 or ''}\n" for k in range(9)),

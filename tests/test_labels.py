@@ -209,7 +209,7 @@ def test_missing_labels_are_dropped_only_on_request_and_counted():
     assert dropped.tasks == ("x",) and dropped.workers == ("v", "w", "u")
     assert dropped.notes == (
         "2 of 4 rows have no label and were left out (missing='drop').",
-        "2 tasks have no label at all and were left out: 'y', 'z'.",
+        "2 tasks have no label and were left out: 'y', 'z'.",
         "1 labelers gave no label: 'u'.",
     )
     kept = Labels.from_long(*columns, missing="drop", allow_unlabelled=True)
@@ -362,7 +362,7 @@ def test_split_rater():
     assert [part.tolist() for part in (split.y_pred, split.samples, split.alone)] == [[0, 1], [0, 3], [1]]
     assert split.labels.workers == ("b", "c") and split.labels.tasks == ("p", "s")
     assert split.labels.to_matrix().tolist() == [[1, -1], [1, 0]]
-    with pytest.raises(ValueError, match="nobody else labelled the samples of worker 0"):
+    with pytest.raises(ValueError, match="worker 0 cannot be graded, because nobody else labelled"):
         Labels.from_matrix([[1, -1], [-1, 0]], 2).split_rater(0)
 
 
@@ -428,7 +428,7 @@ def test_labels_that_say_nothing_are_left_out_and_counted():
         assert labels.classes == ("no", "yes") and labels.num_labels == 2 and labels.tasks == ("a", "b")
         said = " ".join(labels.notes)
         assert "3 of 5 labels say nothing ('Unsure', 'skip', 'unsure') and were left out." in said
-        assert "1 tasks have no label at all" in said and "missing='drop'" not in said
+        assert "1 tasks have no label" in said and "missing='drop'" not in said
     with pytest.raises(ValueError, match="no label"):  # missing is another thing
         Labels.from_long(task, worker, [*label[:4], None], abstain=["unsure", "skip"])
 

@@ -209,7 +209,7 @@ GOOD = jt.Labels.from_matrix([[0, 1, 1], [1, 1, 1], [0, 0, 0]], 2)
         ({"prior": "even"}, "prior is 'even'"),
         (
             {"prior": {"0": 0.5, "one": 0.5}},
-            "prior has a number for '0', 'one', and the classes are '0', '1'",
+            "prior has a number for '0', 'one', but the classes are '0', '1'",
         ),
     ],
 )

@@ -37,7 +37,7 @@ def test_the_positive_class_has_a_line_of_its_own_that_can_be_typed(run, scans):
     from jtruth.cli.words import shell_words
 
     for name, typed in (("a b", "'a b'"), ("it's", "'it'\"'\"'s'"), ("ok", "ok")):
-        assert shell_words(f"c; positive={name!r} to change.") == f"c; --positive {typed} to change."
+        assert shell_words(f"c (to change: positive={name!r}).") == f"c (to change: --positive {typed})."
 
 
 @pytest.fixture
@@ -76,10 +76,11 @@ def test_one_judge_is_graded_by_people_alone_however_he_is_asked_about(run, judg
         lines = out.splitlines()
         wrong = f"Of {tn + fp} verified 'fail', {fp} are called 'pass'"
         assert f"{wrong}; of {fn + tp} verified 'pass', {fn} 'fail'." in lines
-        assert "Positive class: pass; --positive fail to change." in lines
-        (worth,) = (line for line in lines if line.startswith("Called 'pass'"))
-        assert f"{round(100 * (tp + fp) / 80)} %, truly: {round(100 * (tp + fn) / 80)} % [" in worth
-        assert f"TPR + TNR − 1 = {tp / (tp + fn) + tn / (tn + fp) - 1:.2f} [" in worth
+        assert "Positive class: pass (to change: --positive fail)." in lines
+        (worth,) = (line for line in lines if "are called 'pass'; the true share is" in line)
+        assert worth.startswith(f"{round(100 * (tp + fp) / 80)} % are called")
+        assert f"true share is {round(100 * (tp + fn) / 80)} % [" in worth
+        assert f"(TPR + TNR − 1) is {tp / (tp + fn) + tn / (tn + fp) - 1:.2f} [" in worth
     metrics = answers[0]["metrics"]
     assert metrics == answers[1]["metrics"] == answers[2]["metrics"]
     assert answers[0]["verified"] == [[tn, fp], [fn, tp]]

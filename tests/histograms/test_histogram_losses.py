@@ -121,7 +121,7 @@ def test_bins():
     text = merged_by_class(z[:, :1], MergedBins(10, 2))[1]
     assert text == "10 bins were merged to 1, so that each has 2 samples or more."
     table = hist.loss_estimates(FOUR, z)
-    assert "bins hold one sample: they count 0" in table.notes[-1]
+    assert "bins have one sample and count 0" in table.notes[-1]
 
 
 @pytest.mark.parametrize("number", [15, 100])
@@ -140,7 +140,7 @@ def test_few_samples_in_merged_bins_equal_those_bins_given():
     table = hist.loss_estimates(h, z, bins=hist.MergedBins(15))
     said = [note for note in table.notes if "merged" in note]
     assert said[0].startswith("Class probabilities: 15 bins were merged to ") and said[1].startswith("Disagr")
-    assert not any("hold one sample" in note for note in table.notes)
+    assert not any("have one sample" in note for note in table.notes)
     count = np.asarray(table.classes.count)
     assert count[count > 0].min() >= 2 and (count.sum(axis=1) == 8).all()
     total = 0.0

@@ -52,7 +52,7 @@ def test_a_map_says_what_words_mean_and_what_it_leaves(write):
     labels = read_labels(write(content), plan=words)
     assert labels.classes == ("fail", "maybe", "pass")
     assert labels.to_matrix().tolist() == [[2, 2], [0, 1], [2, 2]]
-    assert "1 labels are not in the map and stay as they are: 'maybe'" in labels.notes[0]
+    assert "The map leaves 1 label unchanged: 'maybe'" in labels.notes[0]
     assert "labels that never occur: 'never'" in labels.notes[1]
     cut = read_labels(write(content), plan=FilePlan(map={"yes": "pass", "maybe": "fail"}, pass_at=4))
     assert cut.classes == ("fail", "pass") and cut.to_matrix().tolist() == [[1, 1], [0, 0], [1, 1]]
@@ -83,7 +83,7 @@ def test_bad_maps(text):
 def test_probabilities_are_never_cut_beside_grades(given, at, refused):
     words = FilePlan(pass_at=at)
     if refused:
-        with pytest.raises(ValueError, match=r"label '0\.\d+' is between 0 and 1, as a probability is"):
+        with pytest.raises(ValueError, match=r"label '0\.\d+' is between 0 and 1 like a probability"):
             in_words(given, words, Source("x.csv", "line", 2))
     else:
         assert list(in_words(given, words, Source())[0]) == [

@@ -241,7 +241,7 @@ def test_letters_in_two_forms_are_one_name(kind, tmp_path):
         text = text or json.dumps(frame.to_dict("records"), ensure_ascii=kind == "escaped")
         (tmp_path / "f").write_text(text, encoding="utf-8")
     table = as_table(tmp_path / "f")
-    assert list(table.columns[2]) == ["é", "é", "z"] and "'é' was written in two ways" in table.notes[0]
+    assert list(table.columns[2]) == ["é", "é", "z"] and "'é' had two spellings" in table.notes[0]
     assert read_labels(tmp_path / "f").classes == ("z", "é")
 
 

@@ -62,7 +62,7 @@ def test_missing_labels_can_be_dropped(write):
     labels = read_labels(path, missing="drop")
     assert labels.tasks == ("1", "3") and labels.num_labels == 2
     assert labels.notes[0].startswith("2 of 4 rows have no label")
-    assert "1 tasks have no label at all and were left out: '2'." in labels.notes
+    assert "1 tasks have no label and were left out: '2'." in labels.notes
     named = read_labels(write("task,worker,label\n1,a,None\n2,a,Some\n"), classes=["None", "Some"])
     assert named.label.tolist() == [0, 1]
 
@@ -81,7 +81,7 @@ HEAD = "task,worker,label\n"
 BAD_LABELS = [
     (
         GOOD.replace(",", ";", 1).replace(",", "|", 1),
-        "the header is one field, 'task;worker|label'. Is the separator ';'? Then say sep=';'",
+        "the header is one field, 'task;worker|label'. Is the separator ';'? set sep=';'",
     ),
     ("", "labels.csv: the file is empty"),
     (HEAD, "labels.csv: the file has a header but no rows"),
@@ -161,7 +161,7 @@ def test_predictions_are_put_in_the_order_of_the_samples(write):
 
 def test_probabilities_alone_are_predictions_of_the_most_probable_class(write):
     found = read_predictions(write("task,p_no,p_yes\n2,.6,.4\n1,.2,.8\n3,.9,.1\n", "p.csv"), LABELS)
-    assert found.y_pred.tolist() == [1, 0, 0] and "the most probable class is taken" in found.notes[0]
+    assert found.y_pred.tolist() == [1, 0, 0] and "the most probable class is the prediction" in found.notes[0]
     tied = write("task,p_no,p_yes\n2,.6,.4\n1,.5,.5\n3,.9,.1\n", "tied.csv")
     with pytest.raises(ValueError, match=r"line 3: no class is .* Give a column 'label'"):
         read_predictions(tied, LABELS)
@@ -243,7 +243,7 @@ BAD_PREDICTIONS = [
     ("task,label,p_no\n1,no,.5\n", "there is a column 'p_no' but none for 'p_yes'"),
     (
         "task,label,p_no,p_yes,p_maybe\n1,no,.5,.5,0\n",
-        "'p_maybe' beside 'p_no' would be of a class that does not exist; the classes are 'no', 'yes'",
+        "'p_maybe' beside 'p_no' would belong to a class that does not exist; the classes are 'no', 'yes'",
     ),
     ("task,label,no,yes,maybe\n1,no,.5,.3,.2\n", "line 2: the class probabilities sum to 0.8, not to 1"),
     ("task,label,no,yes\n1,no,-.1,1.1\n", "line 2: probabilities must lie in [0, 1]; got [-0.1, 1.1]"),
@@ -322,7 +322,7 @@ def test_numbers_in_files_are_codes_only_where_the_order_is_known(write):
     path = write("task,label\n1,0\n2,1\n3,1\n", "pred.csv")
     with pytest.raises(ValueError, match=r"pred.csv, lines 2, 3, 4: label '0' is a number.*classes="):
         read_predictions(path, LABELS)
-    with pytest.raises(ValueError, match="nobody said which of them is 0"):
+    with pytest.raises(ValueError, match="their order is unknown"):
         read_gold(path, LABELS)
     said = LABELS.with_names(classes=["no", "yes"])
     found = read_predictions(path, said)
@@ -358,7 +358,7 @@ def test_workers_that_are_counts_are_refused(write):
     yes = rng.integers(0, 6, 60)
     rows = [f"t{i},{n},{c}" for i, k in enumerate(yes) for n, c in ((k, "yes"), (5 - k, "no")) if n]
     with pytest.raises(
-        ValueError, match="workers are numbers, and no two rows of a task have the same label"
+        ValueError, match="the worker column has numbers, and no two rows of a task have the same label"
     ):
         read_labels(write("task,worker,label\n" + "\n".join(rows) + "\n"))
     for workers in (["1", "2"], ["1", "2", "3"]):  # two that always disagree, three of whom two agree

@@ -57,7 +57,7 @@ def test_times_of_frames():
 @pytest.mark.parametrize(
     ("texts", "message"),
     [(["01/02/2026 09:00", "02/01/2026 10:00"], "'01/02/2026 09:00' may be 2026-02-01 or 2026-01-02"),
-     (["2026-01-02 09:00", "2026-01-02T09:00Z"], "some times have a zone and some have none")],
+     (["2026-01-02 09:00", "2026-01-02T09:00Z"], "some times have a time zone and others do not")],
 )  # fmt: skip
 def test_times_that_could_be_two_are_refused(texts, message):
     with pytest.raises(ValueError, match=f"^the column of times: {message}"):

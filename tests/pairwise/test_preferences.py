@@ -181,6 +181,6 @@ def test_gold_of_every_comparison_needs_no_note_and_nobody_is_called_judge_judge
         frame.assign(human=frame.human.where(frame.index % 4 == 0)), gold="column:human", key=0
     )
     assert not any("random" in text or "nothing" in text for text in every)
-    assert any("taken to be a random sample" in text for text in some.warnings)
+    assert any("assumed to be a random sample" in text for text in some.warnings)
     text = preferences(frame.drop(columns=["judge", "human"]), key=0).summary(full=True)
     assert "By the judge, " in text and "judge judge" not in text

@@ -97,7 +97,7 @@ def test_a_metric_of_one_class_wants_to_know_which():
 
 def test_weights_that_could_leave_the_unit_interval_are_refused(monkeypatch):
     monkeypatch.setitem(METRICS, "odds", LinearRatio("odds", num=(1, 0, 0, 0), den=(0, 0, 1, 0)))
-    with pytest.raises(ValueError, match=r"'odds' hold 1 / 0; a LinearRatio has 0 <= num <= den"):
+    with pytest.raises(ValueError, match=r"'odds' have 1 / 0, but a LinearRatio needs 0 <= num <= den"):
         named_metric("odds")
 
 

@@ -120,10 +120,10 @@ def test_gold_that_is_the_predictions():
     y, z, y_pred = drawn()
     labels, rival = labels_of(z), drawn(seed=1)[2]
     differ = int((winners(labels.counts()) != y_pred).sum())
-    whole = f"gold equals {{}} on each of 300 samples, also on the {differ} where the majority of the labels"
+    whole = f"gold equals {{}} on all of 300 samples, even on the {differ} where the majority vote"
     line = first_line(jt.evaluate(y_pred, labels, gold=y_pred, **KNOWN))
     assert line.startswith(f"Look first: {whole.format('the predictions')}")
-    assert "are they one column?" in line
+    assert "are they the same column?" in line
     assert gold_is_predictions(y, labels, {"": y})[0].p_value is None  # gold as predictions
     # 100 of 300: the chances that predictions are right, by EM of labels and predictions, 1/4 at least
     gold = some_gold(y_pred, np.arange(100))
@@ -133,8 +133,8 @@ def test_gold_that_is_the_predictions():
     asked = (gold >= 0) & (winners(labels.counts()) != y_pred)
     (found,) = gold_is_predictions(gold, labels, {"": y_pred})
     assert np.log(found.p_value) == pytest.approx(np.log(np.maximum(chance[asked], 1 / 4)).sum(), abs=0.3)
-    assert first_line(two).startswith("Look first: gold equals those of 'a' on each of 100 samples")
-    assert f"also on the {asked.sum()} where" in first_line(two)
+    assert first_line(two).startswith("Look first: gold equals those of 'a' on all of 100 samples")
+    assert f"even on the {asked.sum()} where" in first_line(two)
     assert gold_is_predictions(some_gold(y_pred, np.arange(10)), labels, {"": y_pred}) == ()
     assert gold_is_predictions(some_gold(y, np.flatnonzero(y == y_pred)[:30]), labels, {"": y_pred}) == ()
 
@@ -157,7 +157,7 @@ def test_chosen_gold(easy, words):
 def test_an_aggregate_written_back():
     _, z, y_pred = drawn()
     once = np.repeat(z[:, :1], 3, axis=1)
-    assert alarm_of(y_pred, labels_of(once)).startswith("labelers never disagree on any of 300 samples")
+    assert alarm_of(y_pred, labels_of(once)).startswith("labelers agree on all of 300 samples")
     assert written_back(labels_of(once[:40])) == ()  # too few to be odd
     once[7, 0] = 1 - once[7, 0]
     assert written_back(labels_of(once)) == ()
@@ -167,7 +167,7 @@ def test_every_labeler_twice():
     _, z, y_pred = drawn(labelers=3)
     labels = labels_of(z[:, [0, 1, 2, 1, 0, 2]])
     line = alarm_of(y_pred, labels)
-    assert line.startswith("every labeler stands more than once") and "'w0', 'w4'; 'w1', 'w3'" in line
+    assert line.startswith("every labeler occurs more than once") and "'w0', 'w4'; 'w1', 'w3'" in line
     assert standing_twice(labels_of(z[:, [0, 1, 2, 1, 0]])) == ()
 
 
@@ -201,10 +201,10 @@ def test_scores_that_point_the_other_way_and_a_threshold_outside():
     y, z, _ = drawn()
     scores = np.random.default_rng(1).normal(size=300) - y
     lines = str(jt.evaluate_scores(scores, labels_of(z), threshold=50, **KNOWN)).splitlines()
-    first = "Look first: scores point the other way: samples with high scores are labelled 'no'"
+    first = "Look first: scores point the wrong way: samples with high scores are labelled 'no'"
     assert lines[0].startswith(first)
     assert "area under the ROC curve 0.33" in lines[0]
-    outside = f"threshold 50 lies outside of the scores ({scores.min():g} to {scores.max():g})"
+    outside = f"threshold 50 lies outside the scores ({scores.min():g} to {scores.max():g})"
     assert lines[1].startswith(f"Look first: {outside}")
     right = jt.evaluate_scores(-scores, labels_of(z), threshold=0.5, **KNOWN)
     assert right.checks == () and not first_line(right).startswith("Look first")
@@ -335,7 +335,7 @@ def test_scores_that_are_numbers_of_rows_and_a_threshold_of_another_scale():
     percent = 100 * np.random.default_rng(4).beta(1 + 3 * y, 4 - 3 * y)
     lines = [first_line(jt.evaluate_scores(percent, labels_of(z), threshold=t, **KNOWN)) for t in (0.5, 50)]
     below = (percent < 0.5).mean()
-    assert f"and scores go from {percent.min():g} to {percent.max():g}: {below:.0%} of" in lines[0]
+    assert f"but scores go from {percent.min():g} to {percent.max():g}: {below:.0%} of" in lines[0]
     assert lines[0].startswith("Look first: threshold 0.5 is on a scale of 0 to 1") and "Look" not in lines[1]
     hits = np.random.default_rng(5).poisson(0.2 + 2 * y).astype(float)  # more than none is meant
     assert threshold_outside(hits, 0.5, y.mean()) == ()
@@ -345,8 +345,8 @@ def test_any_metric_of_predictions_that_contradict_the_votes():
     _y, z, y_pred = drawn()
     p = np.where(y_pred == 1, 0.8, 0.1)
     for wrong, words in (
-        (1 - p, "scores point the other way"),
-        (np.stack([p, 1 - p], axis=1), "scores point the other way"),
+        (1 - p, "scores point the wrong way"),
+        (np.stack([p, 1 - p], axis=1), "scores point the wrong way"),
         (1 - y_pred, "predictions agree with the labels worse than chance"),
     ):
         found = jt.metric_posterior(
@@ -371,7 +371,7 @@ def test_what_is_given_is_doubted_and_nothing_else():
     rng = np.random.default_rng(1)
     z = np.where(rng.random((400, 5)) < 0.97, y[:, None], 1 - y[:, None])
     scores = rng.normal(size=400) + 3 * y
-    said = "far from the class prior: check the {} that you gave"
+    said = "contradict the class prior: check the given {}"
     for given, words in (({"prior": [0.5, 0.5]}, "prior"), ({}, None)):
         notes = jt.evaluate_scores(scores, labels_of(z), assume="independent", **given).warnings
         assert any(said.format(words) in text for text in notes) == (words is not None)
@@ -380,7 +380,7 @@ def test_what_is_given_is_doubted_and_nothing_else():
     assert _walked(walks, walks[0].counts, 1)[1] == () != _walked(walks, walks[0].counts, 1, "prior")[1]
     known = {"noise": jt.noise.Symmetric(0.03, 2), "prior": [0.001, 0.999]}
     notes = jt.evaluate_scores(scores, labels_of(z), **known).warnings
-    assert any(said.format("error rates and the prior") in text for text in notes)
+    assert any(said.format("error rates and prior") in text for text in notes)
 
 
 def test_times_and_chances_that_cannot_be():

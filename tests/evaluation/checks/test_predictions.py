@@ -61,4 +61,4 @@ def test_gold_of_one_class_and_two_gold_answers():
     found = jt.evaluate_labelers(labels, gold=np.where(np.arange(120) < 80, one, -1))
     assert "gold samples are of class '1'" in found.summary(full=True)
     few = jt.evaluate_labelers(labels, gold=np.where(np.arange(120) < 2, Y % 2, -1))
-    assert "2 gold answers: 20 or more make intervals that are worth having" in few.summary(full=True)
+    assert "There are 2 verified labels; useful intervals need 20 or more." in few.summary(full=True)

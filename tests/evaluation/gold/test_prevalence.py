@@ -97,7 +97,7 @@ def test_all_gold_is_the_answer():
     found = prevalence(labels, key=KEY, gold=y)
     assert not found.warnings
     (warning,) = prevalence(labels, key=KEY, gold=y, labelers_are="people").warnings
-    assert warning.startswith("labelers_are='people' is of no effect here")
+    assert warning.startswith("labelers_are='people' has no effect here")
     assert found.shares["1"].mean == pytest.approx(y.mean()) and found.in_sample.shares["1"].sd == 0
 
 
