@@ -144,8 +144,8 @@ def test_repeats():
     first, last = (Labels.from_long(*columns, repeats=how) for how in ("first", "last"))
     assert kept.num_labels == 4 and kept.has_repeats()
     assert kept.notes == (
-        "Repeated labels (1) count as independent evidence: intervals are too narrow. "
-        "repeats='majority' counts one label of a labeler for a sample.",
+        "Repeated labels (1) count as independent, so intervals are too narrow. "
+        "repeats='majority' counts one label per labeler and sample.",
     )
     assert first.label.tolist() == [0, 1, 1] and last.label.tolist() == [1, 1, 1]
     assert first.notes == ("1 repeated label: the first of a labeler for a sample counts (repeats='first').",)

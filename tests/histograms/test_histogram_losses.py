@@ -213,8 +213,8 @@ def test_bad_input(call, message, as_installed):
 def test_an_impossible_label_is_said():
     z = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
     table = hist.loss_estimates(FOUR, z)
-    said = "log loss is infinite: sample 1 was given class 1, predicted with probability 0 (1 such)."
-    assert said in table.notes
+    said = "The log loss is infinite: sample 1 has a label of class 1, which was predicted with probability 0"
+    assert f"{said} (1 such)." in table.notes
     assert "log_loss" not in table.estimates and table.plugin["log_loss"] == np.inf
 
 

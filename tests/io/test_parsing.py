@@ -177,8 +177,8 @@ HEAD = "task,worker,label\n"
 @pytest.mark.parametrize("long", [1, 300])
 @pytest.mark.parametrize(
     ("change", "message"),
-    [(lambda body: HEAD + body + HEAD + body, "the column names appear"),
-     (lambda body: HEAD + body + "\ufeff" + HEAD + body, "appear here again"),
+    [(lambda body: HEAD + body + HEAD + body, "the column names occur"),
+     (lambda body: HEAD + body + "\ufeff" + HEAD + body, "names occur again"),
      (lambda body: body, "line 1: this looks like data.* for instance task,worker,label"),
      (lambda body: body.replace("y\n", "5.5\n").replace("n\n", "2.25\n"), "for instance task,worker,label")],
 )  # fmt: skip

@@ -218,7 +218,7 @@ def test_equal_predictions_are_allowed_and_noted(write):
 def test_rounded_probabilities_are_rescaled_and_counted_but_for_rounding_of_arithmetic(write):
     found = read_predictions(write("task,label,no,yes\n1,no,.333,.666\n2,no,.5,.5\n3,yes,0,1\n"), LABELS)
     np.testing.assert_allclose(found.probabilities.sum(axis=1), 1, rtol=1e-15)
-    assert found.notes == ("Class probabilities of 1 rows sum to 1 within 0.001: divided by their sum.",)
+    assert found.notes == ("Class probabilities of 1 rows were rescaled (sums off by at most 0.001).",)
     path = write("task,label,no,yes\n1,no,.3333333,.6666666\n2,no,.5,.5\n3,yes,.1,.9\n", "pred.csv")
     found = read_predictions(path, LABELS)
     assert found.notes == () and abs(found.probabilities[0].sum() - 1) < 1e-12
