@@ -210,7 +210,7 @@ def test_labelers_of_different_accuracy_are_told_apart():
     labels = crowd(0, 200, [0.95, 0.75, 0.55, 0.8, 0.9])
     compared = compare_models(labels, key=jax.random.key(0), models=("pooled", "one_coin"), settings=SETTINGS)
     assert compared.names == ("one_coin", "pooled") and compared.told_apart == (False, True)
-    assert compared.verdict == "one_coin predicts the labels of a left-out sample best."
+    assert compared.verdict == "one_coin predicts the labels of left-out samples best."
 
 
 @pytest.mark.parametrize("size", [100, 99])

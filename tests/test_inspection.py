@@ -109,7 +109,7 @@ def test_look_alikes_and_repeats():
     text, differ = look.summary(full=True), "differ only in case, spaces or leading zeros"
     assert f"Some class names {differ}: 'Yes', 'yes'. Are" in text
     assert f"Some worker ids {differ}: '07', '7'. Are they" in text
-    assert look.num_repeats == 1 and "1 label given again: labelers agree with themselves in 100%" in text
+    assert look.num_repeats == 1 and "1 label repeated: labelers agree with themselves in 100%" in text
     # The repeat is no pair of different labelers: (07, 7) disagree, both labels of 7 agree with that of b.
     assert look.agreement == 2 / 3
 
@@ -156,7 +156,7 @@ LONG = "".join(f"{k // 2},{k % 2},{k % 3 % 2}\n" for k in range(20))
      ("tooth,picture,when\n" + "".join(f"x{k},p{k},{1990 + k}\n" for k in range(9)), "unknown", "",
       "jtruth needs three columns"),
      ("tooth,r1,r2,r3\n" + "".join(f"x{k},{k % 2},{k % 3 % 2},{k % 5 // 4 or ''}\n" for k in range(9)),
-      "wide", "", "'r1', 'r2', 'r3'; the sample is 'tooth'."),
+      "wide", "", "'r1', 'r2', 'r3'; sample 'tooth'."),
      ("0,1,2\n" + LONG, "unknown", "", "The first line looks like data")],
 )  # fmt: skip
 def test_files_of_other_shapes(tmp_path, text, layout, mapping, advice):
@@ -177,6 +177,6 @@ def test_labelers_who_use_different_words_are_seen():
     said = ["yes", "no", "yes", "4", "2", "5", "no", "no", "no"]
     labels = Labels.from_long([1, 2, 3] * 3, np.repeat(list("abc"), 3), said)
     found = {one.name: one.message for one in inspect_labels(labels).findings}
-    assert "('a', 'c': 'no', 'yes'; 'b': '2', '4', '5'): say which mean" in found["vocabularies"]
+    assert "('a', 'c': 'no', 'yes'; 'b': '2', '4', '5'). Translate them" in found["vocabularies"]
     same = Labels.from_long([1, 2, 1, 2], ["a", "a", "b", "b"], ["yes", "yes", "no", "no"])
     assert "vocabularies" not in {one.name for one in inspect_labels(same).findings}

@@ -372,7 +372,7 @@ def test_shares_and_the_progress_of_gold():
     assert ax.lines[0].get_xdata().tolist() == [10, 30]
     np.testing.assert_allclose(ax.collections[0].get_segments()[1], [[30, low], [30, high]])
     assert notes(ax) == ["not identified"] and "share of yes" in ax.get_ylabel()
-    with pytest.raises(ValueError, match="metric='maybe' is no class; there are no, yes"):
+    with pytest.raises(ValueError, match="metric='maybe' is not a class; classes: no, yes"):
         plots.plot_gold_progress(many, "maybe")
     with pytest.raises(ValueError, match="one or more answers"):
         plots.plot_gold_progress([])
@@ -396,7 +396,7 @@ def test_regions_of_every_assumption(result):
 
 
 def test_what_has_no_picture(result):
-    with pytest.raises(ValueError, match="no picture of a dict; there is one of"):
+    with pytest.raises(ValueError, match="a dict cannot be plotted; answers can, and"):
         plots.plot_result({})
 
 

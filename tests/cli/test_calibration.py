@@ -78,7 +78,7 @@ def test_refused(folder, refusal):
     assert "no labeler is called human" in refusal(
         "prevalence", folder / "new.csv", "--calibration", folder / "plain.csv", "--labelers", "judge"
     )
-    assert "--calibration is for one classifier or rater" in refusal(
+    assert "--calibration grades one classifier or labeler" in refusal(
         "evaluate",
         folder / "systems.csv",
         "--rater",

@@ -90,7 +90,7 @@ UNUSABLE = [
     (["evaluate", ANESTHESIA, "--rater", "2", "--repeats", "error"], "Set --repeats majority"),
     (["inspect", CARIES, "--sep", ";", "--task", "x"], "say --sep ,"),
     (["labelers", CARIES, "--report", "nowhere/page.html"], "there is no folder 'nowhere'"),
-    (["correct"], "give --differ 68/1000"),
+    (["correct"], "give --differ and --mislabeling"),
     (["correct", "--differ", "68"], "--differ needs --mislabeling"),
     (["correct", "--differ", "68", "--mislabeling", "0.1"], "give two counts such as 68/1000"),
     (["correct", "--called", "6/10", "--sensitivity", "high", "--specificity", ".9"],

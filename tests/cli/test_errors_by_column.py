@@ -154,7 +154,7 @@ def test_what_is_asked_of_a_column(name, cells, asked):
     labels = jt.Labels.from_matrix(np.zeros((len(cells), 1), int), 2)
     found = errs_on(labels, np.zeros(len(cells), int), {name: cells})
     if isinstance(asked, str):
-        assert asked in found.left_out[name] and f"column '{name}' was not looked at" in found.summary(
+        assert asked in found.left_out[name] and f"Column '{name}' was skipped" in found.summary(
             full=True
         )
     else:
@@ -173,7 +173,7 @@ def test_little_gold_is_said_and_none_is_refused():
     z, y, columns, _ = table(1, 60)
     labels = jt.Labels.from_matrix(z).with_names(workers=["a", "b", "c"])
     found = errs_on(labels, np.where(np.arange(60) < 8, y, -1), columns)
-    assert not found.rows and "fewer than 10 labels with gold, so not looked at: a, b, c" in found.warnings
+    assert not found.rows and "Skipped, with fewer than 10 verified labels: a, b, c." in found.warnings
     assert "No column is clearly associated" in found.blocks().sentence
     found = errs_on(labels, y, {"img": np.arange(60), "order": np.arange(60), "part": np.arange(60) % 20})
     assert found.left_out == {"img": "it only numbers the samples"} and found.columns == ("order", "part")

@@ -98,8 +98,8 @@ def test_labelers_says_the_same_of_one_judge_and_has_a_row_for_each_of_several(r
     code, out, _ = run(*words, folder=folder, full=False)
     assert code == 0 and len(out.splitlines()) <= 20
     assert (
-        f"Of {tn + fp} verified 'fail', {fp} are called 'pass'; of {fn + tp} verified 'pass', {fn} 'fail'."
-        in out
+        f"{fp} of {tn + fp} verified 'fail' samples are called 'pass', and {fn} of {fn + tp} verified 'pass' "
+        "samples 'fail'." in out
     )
     (row,) = json.loads((folder / "a.json").read_text())["labelers"]
     assert row["verified"] == [[tn, fp], [fn, tp]]
@@ -161,7 +161,7 @@ def test_a_part_of_the_rows_is_enough_and_the_first_screen_stays_one(run, tmp_pa
         assert abs(found["metrics"][mine]["mean"] - rows["gpt"][its]["mean"]) < 0.03
     assert "next: jtruth consensus part.csv --gold column:human" in out.replace("\\\n   ", "")
     code, out, _ = run("labelers", "part.csv", *asked, folder=tmp_path)  # in full
-    assert "constant: Always the same class: 'always'" in " ".join(out.split()) and "opposed" not in out
+    assert "Constant: Labelers who always give the same class: 'always'" in " ".join(out.split()) and "opposed" not in out
 
 
 def test_what_is_worth_running_next_uses_what_the_file_has(run, judge):

@@ -26,7 +26,7 @@ def test_two_days_are_the_whole_file(answer, refusal, days):
     answer("labelers", "--update", state, days / "one.csv")
     written = "--save", table, "--consensus", days / "c.csv"
     two, out = answer("labelers", days / "two.csv", "--update", state, *written)
-    assert "161 labels added, 2 sets in all, 120 tasks; EM went on from the state" in out
+    assert "161 labels added, 2 sets in all, 120 tasks; EM continued from the state" in out
     every, _ = answer("labelers", days / "all.csv", "--update", days / "whole")
     for a, b in zip(two["labelers"], every["labelers"], strict=True):
         assert a["worker"] == b["worker"] and a["num_labels"] == b["num_labels"] == 120
@@ -78,8 +78,8 @@ def test_very_many_labels_are_fast_unless_said_otherwise(answer, days, monkeypat
 @pytest.mark.parametrize(
     "options, said",
     [
-        (("--fast", "--gold", "column:gold"), "--gold is for Gibbs sampling"),
-        (("--fast", "--labelers-are", "people"), "--labelers-are is for Gibbs sampling"),
+        (("--fast", "--gold", "column:gold"), "--gold needs Gibbs sampling"),
+        (("--fast", "--labelers-are", "people"), "--labelers-are needs Gibbs sampling"),
         (("--fast", "--model", "mace"), "two different methods"),
         (("--model", "nothing"), "one_coin"),
         (("--update", "no/such/folder/state"), "there is no folder"),

@@ -53,7 +53,7 @@ def test_what_is_refused(refusal, small, base):
         ([*base, "--plot", small / "o.svg"], "add --scores"),
         ([*base, "--cost", "1,5"], "add --scores"),
         (["evaluate", small / "labels.csv", "--rater", "ann", "--scores"], "give --predictions"),
-        ([*base[:-1], small / "pred.csv", "--scores"], "no column 'score'"),
+        ([*base[:-1], small / "pred.csv", "--scores"], "neither a column 'score'"),
         ([*base[:-1], small / "foreign.csv", "--scores"], "to a class that does not exist"),
         ([*base[:-1], small / "alone.csv"], "Add --scores to grade the scores"),
     ):

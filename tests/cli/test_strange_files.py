@@ -58,7 +58,7 @@ def test_other_words_for_columns_are_understood_and_said(run, answer, tmp_path, 
     [
         (("item", "rater", "verdict"), ("--label", "grade"), "no column 'grade'"),
         (("thing", "who", "says"), (), "no columns 'task', 'worker', 'label'; the columns are"),
-        (("thing", "who", "says"), (), "Say which one holds the task and the worker and the label by "
+        (("thing", "who", "says"), (), "Name the column of the task and the worker and the label by "
          "--task NAME --worker NAME --label NAME"),
     ],
 )  # fmt: skip
@@ -174,7 +174,7 @@ def test_columns_of_their_own_and_maps(run, refusal, tmp_path):
     code, out, err = run(*asked, "--pred-task", "place", "--pred-label", "says")
     assert code == 0, err
     assert (
-        "24 labels were cut at 4: at least that is pass, below it fail." in out
+        "Grades >= 4 count as pass (24 labels)." in out
         and "Positive class: fail" in out
     )
     # of two columns the other one holds the predictions, whatever its name; of three it must be said
@@ -182,9 +182,9 @@ def test_columns_of_their_own_and_maps(run, refusal, tmp_path):
         "--pass-at", "--task task --pass-at"
     )
     assert (
-        "no columns 'task', 'label'; the columns are 'place', 'says'. Say which one holds the task and the "
+        "no columns 'task', 'label'; the columns are 'place', 'says'. Name the column of the task and the "
         "label by --pred-task NAME --pred-label NAME" in refusal(*asked, "--task", "task")
     )
     said.write_text("task,guess,words\n0,pass,none\n")
-    assert "Say which one holds the label by --pred-label NAME" in refusal(*asked, "--task", "task")
+    assert "Name the column of the label by --pred-label NAME" in refusal(*asked, "--task", "task")
     assert "write label=class, separated by commas" in refusal("inspect", labels, "--map", "5")

@@ -47,7 +47,7 @@ def test_sentence_and_screen(ratings):
 
 def test_who_shares_nothing_is_left_out_and_said(ratings):
     found = jt.rating_agreement([*TASK, 77, 78], [*WORKER, "dan", "ann"], [*ratings, 1e6, -1e6])
-    assert found.warnings == ("1 rater left out for want of a task in common with others: dan.",)
+    assert found.warnings == ("1 rater left out (no task in common with others): dan.",)
     expected = jt.rating_agreement(TASK, WORKER, ratings).overall
     assert {name: one[2:4] for name, one in found.overall.items()} == {k: v[2:4] for k, v in expected.items()}
     task, worker = [*TASK, *(k + 20 for k in TASK)], [*WORKER, *(f"{name} 2" for name in WORKER)]
@@ -85,7 +85,7 @@ REFUSED = [
     (jt.set_agreement, (*PAIRS, [["x"], "toxic", [], []]), "row 1: 'toxic' is no set of classes"),
     (jt.set_agreement, (*PAIRS, [["x"], None, [], []]), "row 1: None is no set of classes"),
     (jt.set_agreement, (*PAIRS, [["x"], [["y"]], [], []]), r"row 1: \[\['y'\]\] is no set of classes"),
-    (jt.set_agreement, (*PAIRS, [["x"]] * 4), "that can be compared are all equal"),
+    (jt.set_agreement, (*PAIRS, [["x"]] * 4), "here they are all equal"),
     (jt.set_agreement, (np.repeat(range(600), 2), ["a", "b"] * 600, [[k] for k in range(1200)]), "are 1200"),
 ]  # fmt: skip
 

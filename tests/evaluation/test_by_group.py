@@ -209,7 +209,7 @@ def test_groups_that_cannot_be_asked_about(by, message):
 def test_small_groups_and_labels_that_tell_nothing_are_said():
     by = np.where(np.arange(N) < 2, "tiny", GROUP)
     found = prevalence(LABELS, key=0, by=by, gold=np.where(np.arange(N) % 3 == 0, Y, -1))
-    assert "'tiny' have fewer than 5 samples: little is known of their shares" in found.warnings
+    assert "'tiny' have fewer than 5 samples, so their shares are very uncertain." in found.warnings
     assert any("'b', 'c', 'tiny' have fewer than 5 gold answers" in text for text in found.warnings)
     enough = prevalence(LABELS, key=0, by=GROUP, gold=np.where(np.arange(N) < 15, Y, -1))
     assert enough.groups.num_gold == (5, 5, 5) and not any("fewer than 5" in t for t in enough.warnings)

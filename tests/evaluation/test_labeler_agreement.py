@@ -77,7 +77,7 @@ def test_doubled_labelers_are_said_first(ratings):
 def test_cells_that_nobody_saw_are_said():
     z = np.repeat([[0, 0], [0, 1]], [120, 5], axis=0)
     labels = jt.Labels.from_matrix(z, 2)
-    sentence = "Most of the interval of Krippendorff's alpha and of Fleiss' kappa comes from combinations of"
+    sentence = "The interval of Krippendorff's alpha and of Fleiss' kappa is mostly due to combinations of"
     assert sentence in jt.labeler_agreement(labels).blocks().sentence
     assert sentence in " ".join(jt.inspect_labels(labels).summary(full=True).split())
     assert "no_agreement" not in {one.name for one in jt.inspect_labels(labels).findings}

@@ -70,4 +70,4 @@ def test_cells_are_named_only_where_intervals_are_apart():
 def test_no_answer_is_said_to_count_as_wrong(word):
     labels = jt.Labels.from_matrix([[0, 1, 2], [1, 1, 0]], 3).with_names(classes=("no", "yes", word))
     (text,) = [one.message for one in suspicions(labels) if one.name == "abstention"]
-    assert "counts as a wrong answer wherever another class is the truth: leave it out (--abstain " in text
+    assert "as wrong where another one is true. Leave it out (--abstain " in text

@@ -62,7 +62,7 @@ KINDS = {
     "many, sampling": lambda: many("sampling"),
     "many, against the rest": lambda: many("exact_means", positive=2),
 }
-NO_JOINT = {"range": "this predictive law has no joint posterior; say under which assumption=",
+NO_JOINT = {"range": "this predictive answer has no joint posterior; give assumption=",
             "nothing": "do not determine the counts"}  # fmt: skip
 
 
@@ -192,7 +192,7 @@ def test_one_class_against_the_rest_only_where_it_is_asked_for():
     assert asked.classes == ("not 2", "2") and asked.confusion_matrix.shape == (2, 2)
     assert any("against all others" in w for w in asked.warnings)
     for method in ("empirical_bayes", "prior_marginal"):
-        with pytest.raises(ValueError, match=f"method='{method}' knows two classes: say positive"):
+        with pytest.raises(ValueError, match=f"method='{method}' handles two classes: give positive"):
             many(method)
     assert many("empirical_bayes", positive=0).classes == ("not 0", "0")
 
@@ -231,7 +231,7 @@ def test_joint_laws_of_named_classes_under_an_assumption(gold):
         np.testing.assert_allclose(whole.mean, own, atol=1e-6)
     else:
         with pytest.raises(
-            ValueError, match=r"has no joint posterior; say under which assumption=.*independent"
+            ValueError, match=r"has no joint posterior; give assumption=.*independent"
         ):
             found.joint("precision[bee]", "recall[bee]")
     with pytest.raises(ValueError, match="knows no 'ppi'"):

@@ -28,7 +28,7 @@ FORMS = {  # how a file is read, and what is said of the rest
     "argilla_feedback.jsonl": ("Argilla export, 2 annotators, question 'sentiment'", "1 discarded responses"),
     "mturk.csv": ("Mechanical Turk batch, 2 annotators, answer 'sentiment'", "1 rejected assignments"),
     "mturk_json.csv": ("Mechanical Turk batch, 2 annotators, answer 'sentiment'",),
-    "wide.csv": ("a wide table, 2 labelers: 'ann', 'bob'; the sample is 'item'",
+    "wide.csv": ("a wide table: 2 labelers 'ann', 'bob'; sample 'item'",
                  "Column 'gold' holds verified labels by its name, so it is not a labeler",
                  "Column 'model' is a classifier by its name"),
     "long.jsonl": ("",),
@@ -227,7 +227,7 @@ def test_compressed_files_have_a_limit(tmp_path, monkeypatch):
     for wish in ("many", "-1", "nan", "inf", "0"):
         monkeypatch.setenv("JTRUTH_UNPACK_GB", wish)
         for name in ("a.csv.gz", "a.zip"):
-            with pytest.raises(ValueError, match=rf"^JTRUTH_UNPACK_GB is '{wish}'; give a number of gigab"):
+            with pytest.raises(ValueError, match=rf"^JTRUTH_UNPACK_GB is '{wish}'; it must be a number of gigab"):
                 read_labels(tmp_path / name)
 
 
@@ -235,7 +235,7 @@ def test_a_file_of_nothing_but_one_letter_is_not_unpacked(tmp_path, monkeypatch)
     """A packed file becomes 200 times its size at most, or 0.1 GB; who wants more says so."""
     few = HEAD + "1,a,x\n2,a,y\n"
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress(few.encode() + b"\n" * 110_000_000))
-    with pytest.raises(ValueError, match=r"^a.csv.gz: unpacked this is more than 0.1 GB, the limit for a "):
+    with pytest.raises(ValueError, match=r"^a.csv.gz: the unpacked file exceeds 0.1 GB, the limit for a "):
         read_labels(tmp_path / "a.csv.gz")
     monkeypatch.setattr("jtruth._validation.text._SMALL", 1000)
     text = HEAD + "".join(f"{k},a,x{k % 2}\n" for k in range(20_000))

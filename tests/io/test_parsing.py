@@ -261,9 +261,9 @@ def test_fields_of_any_length(write):
         (["1.234,5", "1.234", "3,5"], None, [1234.5, 1234, 3.5]),
         (["1,234", "5,678"], ",", [1.234, 5.678]),
         (["1,234", "5,678"], ".", [1234, 5678]),
-        (["1,234", "5,678"], None, "1234 or 1.234. If its comma .* --decimal , and .* --decimal ."),
+        (["1,234", "5,678"], None, "1234 or 1.234. If the comma .* --decimal , and .* --decimal ."),
         (["1,234", "5000"], None, "1234 or 1.234"),
-        (["3,5", "4.5"], None, "not a finite number. If its comma stands before decimals"),
+        (["3,5", "4.5"], None, "not a finite number. If the comma is a decimal mark"),
     ],
 )
 def test_commas_in_numbers(texts, decimal, values):

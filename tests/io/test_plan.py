@@ -109,7 +109,7 @@ def test_a_column_made_of_the_others_is_a_doubt(write):
         for i, (row, v) in enumerate(zip(z, votes, strict=True))
     ]
     path = write(table("item,a,b,c,d,e", rows))
-    with pytest.raises(ValueError, match="labeler 'e' gives the majority of the others"):
+    with pytest.raises(ValueError, match="labeler 'e' equals the majority of the others"):
         jt.read_labels(path)
     assert jt.read_labels(path, labelers=list("abcd")).num_labelers == 4
     assert jt.read_labels(path, labelers=list("abcde")).num_labelers == 5

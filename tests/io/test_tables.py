@@ -81,13 +81,13 @@ HEAD = "task,worker,label\n"
 BAD_LABELS = [
     (
         GOOD.replace(",", ";", 1).replace(",", "|", 1),
-        "the header is one field, 'task;worker|label'. Is the separator ';'? set sep=';'",
+        "the header is one field, 'task;worker|label'. If the separator is ';', set sep=';'",
     ),
     ("", "labels.csv: the file is empty"),
     (HEAD, "labels.csv: the file has a header but no rows"),
     (
         "where,worker,label\n1,a,0\n",
-        "labels.csv: no column 'task'; the columns are 'where', 'worker', 'label'. Say which one holds the "
+        "labels.csv: no column 'task'; the columns are 'where', 'worker', 'label'. Name the column of the "
         "task by task=... (at the command line --task NAME)",
     ),
     (HEAD + "1,a,0\n1,b,0,7\n", "labels.csv, line 3: 4 fields where the header has 3"),
@@ -95,7 +95,7 @@ BAD_LABELS = [
     (HEAD + "1,a,0\n1,b,\n2,a,nan\n", "labels.csv, lines 3, 4: no label (got '')"),
     (HEAD + "1,a,0\n,a,0\n", "labels.csv, line 3: no task id (got '')"),
     (HEAD + "1,a,0\n2,a,1\n1,a,0\n", "labels.csv, lines 2, 4: worker 'a' labelled task '1' 2 times"),
-    (HEAD + "1,a, 0\n1,b,0\n", "line 2: label ' 0' begins or ends with a space, and '0' would"),
+    (HEAD + "1,a, 0\n1,b,0\n", "line 2: label ' 0' begins or ends with a space; '0' would"),
     (HEAD + '1,"a,0\n', "Check the quotation marks"),
     (HEAD.encode() + b"1,Jos\xff,0\n", "not UTF-8 text"),
     (GOOD.encode("utf-16")[:-1], "this is damaged UTF-16 text. Save it as UTF-8"),

@@ -197,7 +197,7 @@ def test_gold_is_kept_and_codes_are_needed_for_a_noise_model(fits):
 
 BAD = {
     "sum": (DirichletChannel, np.full((3, 3), 0.3), r"row 0: .* sums to 0.9, not to 1"),
-    "zero": (DirichletChannel, np.eye(3), r"row 0: .* holds a 0 or less"),
+    "zero": (DirichletChannel, np.eye(3), r"row 0: .* has a number of 0 or less"),
     "no class": (SymbolMatrices, np.zeros((3, 3), bool), "row 0: the set is empty"),
     "not sets": (SymbolMatrices, np.ones((3, 3)), "sets must be booleans"),
     "grade": (OrdinalLink, np.array([0, 1, 3]), "row 2: .* is no grade; give whole numbers 0 to 2"),

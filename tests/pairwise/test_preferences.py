@@ -152,7 +152,7 @@ def test_one_judge_alone_and_one_order_are_said():
     found = preferences(several()[lambda t: t.judge == "m"].query("model_a < model_b"), key=0)
     text = " ".join(found.warnings)
     assert (
-        "position bias is unknown: show comparisons in both orders" in text
+        "Position bias is unknown: show comparisons in both orders." in text
         and "the judge may be wrong" in text
     )
 

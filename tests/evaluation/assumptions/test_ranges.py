@@ -51,9 +51,9 @@ def test_the_law_is_that_of_the_two_readings(result, metric):
 
 
 def test_laws_of_different_numbers_are_not_laid_together(result):
-    with pytest.raises(ValueError, match=r"has no joint posterior; say under which assumption=\.\.\."):
+    with pytest.raises(ValueError, match=r"has no joint posterior; give assumption=\.\.\."):
         result.joint()
-    with pytest.raises(ValueError, match="knows no 'ppi'"):
+    with pytest.raises(ValueError, match="has no assumption 'ppi'"):
         result.joint(assumption="ppi")
     with pytest.raises(ValueError, match="no joint law of recall and precision"):
         result.posterior.joint("recall", "precision")

@@ -107,7 +107,7 @@ def test_gold_that_is_the_vote():
     gold = some_gold(winners(labels.counts()), np.arange(100))
     line = first_line(jt.evaluate(y_pred, labels, gold=gold, **KNOWN))
     p_value = gold_is_vote(gold, labels)[0].p_value
-    assert line.startswith("Look first: gold is the majority vote on each of 100 samples")
+    assert line.startswith("Look first: gold equals the majority vote on all of 100 samples")
     assert f"(p = {p_value:.1g}): was it made from these labels?" in line
     right, _ = learned_errors(labels)
     assert p_value == pytest.approx(np.prod(right[:100]), rel=1e-9)
@@ -178,8 +178,8 @@ def test_a_labeler_who_is_the_vote():
     labels, met = labels_of(np.column_stack([z, vote])), vote >= 0
     line, error = alarm_of(y_pred, labels), 1 - right[met].mean()
     assert vote_column(labels)[0].p_value == pytest.approx(6 * (1 - 0.75 * error) ** met.sum())
-    assert line.startswith("labeler 'w5' never differs from the majority vote of the others")
-    assert f"on {met.sum()} samples of which the vote is wrong on about {error:.0%}" in line
+    assert line.startswith(f"labeler 'w5' equals the majority vote of the others on all {met.sum()} samples")
+    assert f"although about {error:.0%} of the votes are wrong" in line
 
 
 @pytest.mark.parametrize("column", [2, "vote"])
@@ -217,7 +217,7 @@ def test_columns_of_scores_in_another_order():
     known = {"noise": jt.noise.Symmetric(0.2, 3), "prior": np.full(3, 1 / 3), "bins": 4}
     turned = scores[:, [1, 2, 0]]
     line = first_line(jt.evaluate_class_scores(turned, labels_of(z, 3), **known))
-    assert line.startswith("Look first: the columns of scores speak against their own classes (of 'b', 'c';")
+    assert line.startswith("Look first: the columns of scores contradict their own classes ('b', 'c';")
     assert jt.evaluate_class_scores(scores, labels_of(z, 3), **known).checks == ()
 
 
@@ -240,7 +240,7 @@ def test_a_column_of_counts_that_was_not_used(tmp_path, column="votes"):
 def test_counts_of_votes_given_as_labels():
     _, z, y_pred = drawn(size=60)
     counts = jt.Labels.from_matrix(np.stack([(z == 0).sum(axis=1), (z == 1).sum(axis=1)], axis=1), 6)
-    assert counts.notes[0].startswith("Look first: every row of z sums to 5, as counts of votes by class do")
+    assert counts.notes[0].startswith("Look first: every row of z sums to 5, like counts of votes by class")
     known = {"noise": jt.noise.Symmetric(0.2, 6), "prior": np.full(6, 1 / 6)}
     found = jt.evaluate(y_pred, counts, method="majority_vote", **known)  # its answer is not the question
     assert first_line(found) == counts.notes[0]
@@ -252,7 +252,7 @@ def test_counts_of_votes_are_told_although_a_few_are_missing():
     votes[:5, 0] = np.maximum(votes[:5, 0] - 1, 0)
     missing = int((votes.sum(axis=1) < 5).sum())
     said = jt.Labels.from_matrix(votes, 6).notes[0]
-    assert f"{60 - missing} of 60 rows of z sum to 5, as counts of votes" in said and 0 < missing <= 5
+    assert f"{60 - missing} of 60 rows of z sum to 5, like counts of votes" in said and 0 < missing <= 5
     agreed = np.where(np.arange(60)[:, None] < 55, 1, np.random.default_rng(1).integers(0, 3, (60, 3)))
     constant = np.stack([np.full(60, 1), (np.arange(60) < 5).astype(int)], axis=1)  # one always says 1
     for table in (agreed, constant, votes[:25], np.where(votes == 2, -1, votes)):
@@ -326,7 +326,7 @@ def test_scores_that_are_numbers_of_rows_and_a_threshold_of_another_scale():
     y, z, _ = drawn()
     order = np.argsort(y, kind="stable")
     labels, other = labels_of(z[order]), np.random.default_rng(2).permutation(300)
-    numbered = "Look first: scores rise or fall by one step from row to row"
+    numbered = "Look first: scores change by one step from row to row"
     assert first_line(jt.evaluate_scores(np.arange(300.0), labels, **KNOWN)).startswith(numbered)
     shuffled = labels_of(z[order][other]).with_names(tasks=other.tolist())
     assert first_line(jt.evaluate_scores(-other / 300, shuffled, **KNOWN)).startswith(numbered)

@@ -108,7 +108,7 @@ def test_without_gold_one_or_two_judges_are_not_identified(columns):
     found = prevalence(labels, key=KEY)
     text = found.summary(full=True)
     assert found.rule == "not identified" and not found.shares
-    assert text.startswith("Not identified") and "30 chosen at random" in text
+    assert text.startswith("Not identified") and "30 random samples" in text
     with_gold = prevalence(labels, key=KEY, gold=some_gold(y, 30))
     low, high = with_gold.shares["1"].interval(0.95)
     assert low <= y.mean() <= high and "vote shares" in with_gold.warnings[0]

@@ -41,7 +41,7 @@ def test_advice_says_how_many_and_which(answer):
     """1/n - 1/N is a quarter of it, and with one answer less it is not."""
     result, *_, gold = answer
     text = " ".join(result.advice)
-    more = int(re.match(r"(\d+) more gold answers at random would about halve the intervals", text)[1])
+    more = int(re.match(r"(\d+) more verified labels of random samples would about halve the intervals", text)[1])
     now, then, one_less = (1 / n - 1 / 300 for n in (40, 40 + more, 39 + more))
     assert then <= now / 4 < one_less
     assert "Verify next: " in text and "(260 are left)" in text
@@ -150,9 +150,9 @@ def test_few_verified_answers_of_a_class_are_said_in_the_same_words_everywhere()
     labels, y_pred, group = jt.Labels.from_matrix(z[:, 1:], 2), z[:, 0], np.repeat(["a", "b"], 120)
     gold = np.full(240, -1)
     gold[np.r_[np.flatnonzero(y == 1)[:3], np.flatnonzero(y == 0)[:37]]] = [1] * 3 + [0] * 37
-    few, two = "only 3 of 40 gold answers are of class '1'", {"m": y_pred, "n": z[:, 1]}
+    few, two = "only 3 of 40 verified labels are of class '1'", {"m": y_pred, "n": z[:, 1]}
     found = jt.evaluate(y_pred, labels, gold=gold)
-    assert f"the data say little about sensitivity (TPR) ({few})" in " ".join(found.summary().split())
+    assert f"The data say little about sensitivity (TPR): {few}" in " ".join(found.summary().split())
     for answer in (
         found, jt.evaluate_labelers(labels, gold=gold), prevalence(labels, gold=gold),
         jt.compare_classifiers(two, labels, gold=gold, metric="recall"),
@@ -164,7 +164,7 @@ def test_few_verified_answers_of_a_class_are_said_in_the_same_words_everywhere()
     accuracy = jt.compare_classifiers(two, labels, gold=gold)
     assert not any("Not determined" in text for text in accuracy.warnings)
     swapped = jt.evaluate(y_pred, labels, gold=gold, positive=0)
-    assert f"the data say little about specificity (TNR) ({few})" in " ".join(swapped.summary().split())
+    assert f"The data say little about specificity (TNR): {few})" in " ".join(swapped.summary().split())
 
 
 def test_a_class_that_is_never_true_is_left_out_of_averages_in_every_row():
