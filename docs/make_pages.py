@@ -163,7 +163,7 @@ def benchmarks() -> str:
     """The head comment of every benchmark: what was asked, how, on which machine, and what came out."""
     parts = [
         "# Benchmarks",
-        "Each script answers one question. These are their head comments: question, method, machine, results.",
+        "Each script answers one question. The head comments follow: question, method, machine, results.",
     ]
     for path in sorted((ROOT / "benchmarks").glob("*.py")):
         head = ast.get_docstring(ast.parse(path.read_text())) or ""

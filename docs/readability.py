@@ -1,6 +1,6 @@
-"""How readable are texts? Share of sentences above 25 words, words to avoid, and Flesch reading ease.
+"""Share of sentences above 25 words, words to avoid and Flesch reading ease of pages, notebooks, screens.
 
-Run: python docs/readability.py FILE_OR_FOLDER ...        (Markdown, notebooks, or screens as text files)
+Run: python docs/readability.py FILE_OR_FOLDER ...
 """
 
 import json
@@ -10,7 +10,7 @@ from pathlib import Path
 
 AVOID = (
     r"laws?|readings?|held|rests? on|ha(?:s|ve) (?:a|no) say|rooms?|doors?|waists?|faces?|twos|by chance|"
-    r"told apart|hardly|who labels|lean(?:s|ed)? on|speaks? (?:for|against)|neither convicts?|rang|makes? up for|timid"
+    r"told apart|hardly|who labels|lean(?:s|ed)? on|speaks? (?:for|against)|rang|makes? up for|timid"
 )
 VOWELS = re.compile(r"[aeiouy]+(?!\b)|(?<=l)e\b|[aiouy]\b", re.IGNORECASE)
 WORD = re.compile(r"[A-Za-z][A-Za-z'-]*|[\d.,]*\d")
@@ -39,7 +39,6 @@ def sentences(text: str) -> list[list[str]]:
 
 
 def measured(paths: list[Path]) -> str:
-    """Sentences, the three figures."""
     text = "\n\n".join(prose(path) for path in paths)
     found = sentences(text)
     words = [word for sentence in found for word in sentence]
