@@ -23,6 +23,14 @@ def is_concrete(x: object) -> bool:
     return not any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(x))
 
 
+def must_be_concrete(name: str, instead: str, *arrays: object) -> None:
+    """A ValueError for traced arrays handed to a function that works on the host."""
+    if not is_concrete(arrays):
+        raise ValueError(
+            f"{name} works on the host and was given a traced array; under jit, vmap and grad use {instead}"
+        )
+
+
 def is_readable(x: object) -> bool:
     """True when the host can look at all values: they are not traced, and not spread over devices."""
     spread = (isinstance(a, jax.Array) and len(a.sharding.device_set) > 1 for a in jax.tree.leaves(x))

@@ -23,7 +23,8 @@ import numpy as np
 from jaxtyping import Float
 
 from jtruth._cache import keep_programs
-from jtruth._random import Stated, as_key, stated, stream
+from jtruth._random import Stated, as_key, seeded, stated, stream
+from jtruth._validation.words import series
 from jtruth.answers import Answer, Column, Document, Table, facts, warning_notes
 from jtruth.labels import Labels, must_be_labels
 from jtruth.latent import NutsSettings, Progress
@@ -76,14 +77,17 @@ class ModelComparison(Answer):
         ]  # fmt: skip
         if any(self.evidence):
             columns += [Column("log_evidence", "log evidence", form=".1f"),
-                        Column("log_evidence_se", "+-", form=".1f")]  # fmt: skip
+                        Column("log_evidence_se", "its se", form=".1f")]  # fmt: skip
         columns += [
-            Column("num_bad", "bad terms"), Column("worst_k", "worst k", form=".2f"),
+            Column("num_bad", "unreliable terms"), Column("worst_k", "worst k", form=".2f"),
             Column("se", "se", form=".1f"), Column("p_loo", "p_loo", form=".1f"),
         ]  # fmt: skip
-        note = "Difference of elpd to the first model, with two standard errors; it picks no truth."
+        note = (
+            "The difference in elpd to the first model has an interval of two standard errors on each side. "
+        )
+        note += "A better prediction of labels does not prove that a model is true."
         if None in known:
-            note += " Log evidence: not of fits that are too large to be tempered."
+            note += " Log evidence is missing where a fit is too large to be tempered."
         blocks = (
             Table("models", "Models, the best first", "name", tuple(columns), rows, note, unit=None,
                   aside=("low", "high")),
@@ -93,6 +97,7 @@ class ModelComparison(Answer):
         return Document("Which annotation model predicts the labels best?", about, self.verdict, blocks)
 
 
+@seeded
 def compare_models(
     labels: Labels,
     *,
@@ -132,7 +137,7 @@ def compare_models(
         same_sizes = fit.labels.tree_flatten()[1] == labels.tree_flatten()[1]
         if not same_sizes or not all(map(np.array_equal, fit.labels.padded(), own)):
             raise ValueError(
-                f"the fit of {name!r} is of other labels; models can be compared on the same only"
+                f"the fit of {name!r} is of other labels; models are compared on the same labels only"
             )
     keep_programs()  # most of the time is compilation, of the first comparison of such a size
     from jtruth.learning.annotation.bayes import evidence_of, fit_nuts, fit_tempered
@@ -183,13 +188,13 @@ def _ordered(compared: list[tuple], key: Stated, tasks: tuple | None) -> ModelCo
     apart = tuple(-d > max(_SMALL_DIFFERENCE, _STANDARD_ERRORS * se) for d, se in pairs)
     doubts = [text for one in zip(names, loo, warnings, strict=True) for text in _doubts(*one, tasks)]
     if loo[0].pointwise.size < _FEW_SAMPLES:
-        doubts.append(f"{loo[0].pointwise.size} samples are few: standard errors are probably too small.")
+        doubts.append(f"With only {loo[0].pointwise.size} samples, standard errors are probably too small.")
     level = [name for name, worse in zip(names, apart, strict=True) if not worse]
-    verdict = f"Not told apart by these labels: {', '.join(level)}."
+    verdict = f"These labels do not distinguish {series(level)}."
     if len(level) == 1:
-        verdict = f"{names[0]} predicts the labels of a left-out sample best."
+        verdict = f"{names[0]} predicts the labels of left-out samples best."
     if any(one.num_bad for one in loo):
-        verdict += " Some terms cannot be trusted (see below), so neither can the order."
+        verdict += " Some terms are unreliable (see the notes), and so is the order."
     difference, error = (np.array(x) for x in zip(*pairs, strict=True))
     return ModelComparison(names, loo, difference, error, apart, verdict, tuple(doubts), key, known)
 
@@ -208,8 +213,8 @@ def _doubts(name: str, loo: LeaveOneOut, of_fit: tuple[str, ...], tasks: tuple |
         where = f"sample {worst}" if tasks is None else f"task {tasks[worst]!r}"
         yield (
             f"{name}: {loo.num_bad} of {loo.pareto_k.size} samples have Pareto k above {loo.good_k:.2f} "
-            f"(worst {loo.pareto_k.max():.2f} at {where}); its elpd is probably "
-            "too high. Draw more, or compare without it."
+            f"(worst {loo.pareto_k.max():.2f} at {where}). Its elpd is probably too high: take more draws, "
+            "or leave the model out."
         )
     yield from (f"{name}: {text}" for text in of_fit)
 
@@ -251,14 +256,12 @@ def _groups(fit: Any, labels: Labels | None) -> _Groups:
     if isinstance(fit, JointPosterior):
         return _of_joint(fit, labels)
     if labels is not None:
-        raise ValueError("labels are given beside a JointPosterior only; other fits hold theirs")
+        raise ValueError("labels are only needed with a JointPosterior; other fits hold them")
     if hasattr(fit, "spec") and hasattr(fit, "labels"):
         return _of_annotation(fit)
     run = getattr(fit, "run", fit)
     if not isinstance(run, NutsRun):
-        raise ValueError(
-            f"{type(fit).__name__} holds no draws that ArviZ could show; give a fit by a sampler"
-        )
+        raise ValueError(f"{type(fit).__name__} has no posterior draws; give a fit by a sampler")
     groups = {"posterior": dict(run.samples), "sample_stats": dict(run.statistics)}
     dims = {"confusion": ["class", "predicted"]} if "confusion" in run.samples else {}
     coords = {"class": list(range(run.samples["confusion"].shape[2]))} if dims else {}

@@ -18,6 +18,7 @@ from jaxtyping import Float, Int
 
 from jtruth import _validation as check
 from jtruth._one_line import one_line
+from jtruth._random import seeded
 from jtruth._validation import present
 from jtruth.labels import Labels
 from jtruth.latent import STANDARD, Effort, run_gibbs
@@ -109,6 +110,7 @@ class JointPosterior(NamedTuple):
         return self.prior[:, :, None] * self.classifier
 
 
+@seeded
 def fit_joint(
     labels: Labels,
     *,

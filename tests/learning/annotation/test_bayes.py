@@ -46,8 +46,10 @@ def random_parameters(model, rng):
     p, log_p = {"prior": prior}, stats.dirichlet(np.ones(c)).logpdf(prior)
     rows = np.where(np.eye(c) > 0, 2.0, 0.5)
     if model == "dawid_skene":
-        p["matrices"] = rng.dirichlet(np.ones(c), size=(t, c))
-        log_p += sum(stats.dirichlet(rows[k]).logpdf(p["matrices"][s, k]) for s in range(t) for k in range(c))
+        p["confusion"] = rng.dirichlet(np.ones(c), size=(t, c))
+        log_p += sum(
+            stats.dirichlet(rows[k]).logpdf(p["confusion"][s, k]) for s in range(t) for k in range(c)
+        )
     elif model == "pooled":
         p["matrix"] = rng.dirichlet(np.ones(c), size=c)
         log_p += sum(stats.dirichlet(rows[k]).logpdf(p["matrix"][k]) for k in range(c))
@@ -91,7 +93,7 @@ def label_probability(model, p, t, k, y, difficulty=None):
     """p(label k | class y) of labeler t, from the definitions."""
     c = CLASSES
     if model == "dawid_skene":
-        return p["matrices"][t, y, k]
+        return p["confusion"][t, y, k]
     if model == "pooled":
         return p["matrix"][y, k]
     if model == "one_coin":
@@ -293,7 +295,7 @@ def fitted():
 def test_what_is_computed_from_the_draws(fitted):
     found = fitted.log_likelihood()
     assert found.shape == (1200, 300)
-    z, pi, psi = fitted.labels.to_matrix(), fitted.run.flat("prior"), fitted.run.flat("matrices")
+    z, pi, psi = fitted.labels.to_matrix(), fitted.run.flat("prior"), fitted.run.flat("confusion")
     for i in (0, 7, 299):
         joint = pi.copy()
         for t in range(4):
@@ -321,7 +323,7 @@ def test_agreement_counts_pairs(fitted):
     np.testing.assert_array_equal(found.shared, 300)
     np.testing.assert_array_equal(found.agreed, [(z[:, s] == z[:, t]).sum() for s, t in found.pair])
     # The mean of 200 simulated counts against the mean over draws of 300 sum_c pi_c sum_k psi_s psi_t.
-    pi, psi = fitted.run.flat("prior"), fitted.run.flat("matrices")
+    pi, psi = fitted.run.flat("prior"), fitted.run.flat("confusion")
     for (s, t), mean, sd in zip(found.pair, found.expected, found.sd, strict=True):
         exact = 300 * np.einsum("dc,dck,dck->d", pi, psi[:, s], psi[:, t]).mean()
         assert abs(mean - exact) < 5 * sd / np.sqrt(200)
@@ -354,7 +356,7 @@ def test_agreement_without_pairs_has_no_verdict(fitted):
 
 @pytest.mark.slow
 def test_start_in_the_mirror_image_is_caught(fitted):
-    mirror = {"prior": np.array([0.6, 0.4]), "matrices": np.tile([[0.1, 0.9], [0.9, 0.1]], (4, 1, 1))}
+    mirror = {"prior": np.array([0.6, 0.4]), "confusion": np.tile([[0.1, 0.9], [0.9, 0.1]], (4, 1, 1))}
     switched = bayes.fit_nuts(
         "dawid_skene", fitted.labels, key=jax.random.key(0), start=mirror, settings=SETTINGS
     )
@@ -472,7 +474,7 @@ def test_a_model_of_your_own(fitted):
     def parameters(hyper, num_labelers):
         law = dist.Dirichlet(hyper["row_concentration"])
         law = law.expand((num_labelers, *law.batch_shape)).to_event(2)
-        return {"matrices": numpyro.sample("matrices", law)}
+        return {"confusion": numpyro.sample("confusion", law)}
 
     spec = SPECS["dawid_skene"]._replace(parameters=parameters, name="mine")
     fit = bayes.fit_nuts(spec, fitted.labels, key=jax.random.key(0), settings=SETTINGS)
