@@ -28,6 +28,7 @@ from jaxtyping import Float
 from scipy.special import betaln as host_betaln
 
 from jtruth._arrays import betaln, gammaln, log_gamma_draws, metropolis, namespace
+from jtruth._host import across, log_sum
 from jtruth.latent import bijections
 from jtruth.latent.bijections import log_sigmoid
 
@@ -134,6 +135,9 @@ class RowCounts(NamedTuple):
     misses: Any  # (chains, R)
     where: tuple[np.ndarray, ...]  # chain, row and symbol: of the wrong counts above 0, or of all if traced
     wrong: Any  # those counts
+    # Of whole numbers on the host, where few differ: counts that occur, and how many have them. Of hits,
+    # misses and both (chains, families, counts); of wrong symbols (chains, matrix rows, symbols, counts).
+    tallies: tuple[tuple[np.ndarray, np.ndarray], ...] = ()
 
 
 def row_counts(alike: Alike, counts: Any) -> RowCounts:
@@ -143,11 +147,39 @@ def row_counts(alike: Alike, counts: Any) -> RowCounts:
     is_right = np.arange(symbols) == right[None, :, None]
     every = (counts if alike.known is None else counts + alike.known[None]).reshape(chains, -1, symbols)
     rest = xp.where(is_right, 0.0, every)
-    hits = xp.where(is_right, every, 0.0).sum(axis=2)
+    hits = every[:, np.arange(family.size), right]
     member = np.eye(alike.num_families)[family]
     where = np.nonzero(rest) if xp is np else tuple(np.ogrid[:chains, : family.size, :symbols])
-    wrong = rest[where] if xp is np else rest
-    return RowCounts(alike, family, right, is_right, member, rest, hits, rest.sum(axis=2), where, wrong)
+    wrong, misses = (rest[where], across(np.add, rest)) if xp is np else (rest, rest.sum(axis=2))
+    data = RowCounts(alike, family, right, is_right, member, rest, hits, misses, where, wrong)
+    return data._replace(tallies=_tallies(data)) if xp is np and alike.known is None else data
+
+
+def _tallies(data: RowCounts) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
+    """Log Gamma of a few counts, many times each, in the place of one for each row: see `RowCounts`."""
+    (chains, size), families = data.hits.shape, data.alike.num_families
+    group, shape = np.arange(chains)[:, None] * families + data.family, (chains, families)
+    made = [_tally(group, n, shape) for n in (data.hits, data.misses, data.hits + data.misses)]
+    if data.alike.log_share.size > 2:
+        (chain, row, symbol), rows = data.where, data.alike.family.shape[1]
+        shape = chains, rows, data.alike.log_share.size
+        made.append(_tally(np.ravel_multi_index((chain, row % rows, symbol), shape), data.wrong, shape))
+    few = sum(values.size for values, _ in made[:3]) * families < 2 * size
+    return tuple(made) if few and (data.alike.family == data.alike.family[0]).all() else ()
+
+
+def _tally(group: np.ndarray, counts: np.ndarray, shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+    whole = counts.astype(np.int64)
+    values = np.flatnonzero(np.bincount(whole.ravel(), minlength=1))
+    place = np.searchsorted(values, whole) + group * values.size
+    number = np.bincount(place.ravel(), minlength=int(np.prod(shape)) * values.size)
+    return values, number.reshape(*shape, values.size)
+
+
+def _log_gamma(of: np.ndarray, tally: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+    """Sum of log Gamma(of + count) over all that have these counts."""
+    values, number = tally
+    return (gammaln(of[..., None] + values) * number).sum(axis=-1)
 
 
 def move(data: RowCounts, state: Any, rng: Any) -> Any:
@@ -182,6 +214,10 @@ def _log_right(data: RowCounts, state: Any) -> Any:
     mu = 1 / (1 + xp.exp(-state[..., 0]))
     prior = first * xp.log(mu) + second * xp.log1p(-mu) + _normal(state[..., 1], KAPPA)
     each = _beta(state)
+    if data.tallies:
+        parts = zip((*each, sum(each)), data.tallies, strict=False)
+        hits, misses, both = (_log_gamma(of, tally) for of, tally in parts)
+        return prior + hits + misses - both - betaln(*each) * data.member.sum(axis=0)[None]
     a, b = (p[:, data.family] for p in each)
     likelihood = betaln(a + data.hits, b + data.misses) @ data.member
     return prior + likelihood - betaln(*each) * data.member.sum(axis=0)[None]
@@ -191,6 +227,12 @@ def _log_wrong(data: RowCounts, state: Any) -> Any:
     """log p(wrong symbols, alpha, g) as a density of (log alpha, g), (chains, families)."""
     alpha = namespace(state).exp(state[..., 2])
     prior = _normal(state[..., 2], _pattern_centre(data.alike.log_share.size))
+    if data.tallies:
+        size = data.alike.family.shape[1]
+        cells = alpha[:, data.family[:size], None] * _pattern(data, state)(*_places(len(alpha), size, data))
+        terms = _log_gamma(cells, data.tallies[3]) - gammaln(cells) * data.tallies[3][1].sum(axis=-1)
+        each = gammaln(alpha) * data.member.sum(axis=0) - _log_gamma(alpha, data.tallies[1])
+        return prior + each + terms.sum(axis=2) @ data.member[:size]
     of_row = alpha[:, data.family]
     rows = gammaln(of_row) - gammaln(of_row + data.misses)
     chain, row, symbol = data.where
@@ -231,13 +273,17 @@ def _pattern(data: RowCounts, state: Any):
     return q
 
 
+def _places(chains: int, rows: int, data: RowCounts) -> tuple[np.ndarray, ...]:
+    return tuple(np.ogrid[:chains, :rows, : data.alike.log_share.size])
+
+
 def draw_rows(data: RowCounts, state: Any, rng: Any) -> Any:
     """Log of one draw of every row given counts and families, (chains, R, symbols)."""
     xp, symbols = namespace(state), data.counts.shape[2]
     a, b = (p[:, data.family] for p in _beta(state))
     concentration = xp.stack([a + data.hits, b + data.misses], axis=2)
     if symbols > 2:
-        q = _pattern(data, state)(*np.ogrid[tuple(slice(n) for n in data.counts.shape)])
+        q = _pattern(data, state)(*_places(*data.counts.shape[:2], data))
         alpha = xp.exp(state[..., 2])[:, data.family, None]
         wrong = xp.where(data.is_right, 1.0, alpha * q + data.counts)  # 1: replaced below
         concentration = xp.concatenate([concentration, wrong], axis=2)
@@ -245,8 +291,7 @@ def draw_rows(data: RowCounts, state: Any, rng: Any) -> Any:
     odds, logs = drawn[..., :2], xp.zeros(data.counts.shape)
     if symbols > 2:
         logs = xp.where(data.is_right, -np.inf, drawn[..., 2:])
-        logs = logs - logs.max(axis=2, keepdims=True)
-        logs = logs - xp.log(xp.exp(logs).sum(axis=2, keepdims=True))
+        logs = logs - (log_sum(logs)[..., None] if xp is np else jax.nn.logsumexp(logs, 2, keepdims=True))
     odds = odds - xp.logaddexp(odds[..., :1], odds[..., 1:])
     return xp.where(data.is_right, odds[..., :1], logs + odds[..., 1:])
 
