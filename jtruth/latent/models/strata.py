@@ -217,8 +217,9 @@ def log_density(parameters: dict[str, Any], rows: Seen, model: LatentModel) -> F
     arrays, x = _flat(parameters, model)
     groups = rows.design.shape[1] - sum(g.prior[:, 0].size for g in model.raters)
     if groups != len(arrays.log_class):
+        here = len(arrays.log_class)
         raise ValueError(
-            f"rows are of {groups} groups of samples, pi of {len(arrays.log_class)}: prior_means(model, {groups})"
+            f"rows are of {groups} groups of samples, pi of {here}: prior_means(model, {groups})"
         )
     logs, prior, _ = _unpacked(arrays, x, stretch=False)
     seen = jax.tree.map(lambda a: jnp.asarray(a, x.dtype), rows)
