@@ -23,7 +23,7 @@ import nbformat
 from PIL import Image
 
 FOLDER = Path(__file__).resolve().parent
-DPI, COLORS, SCALES = 72, 32, (1.0, 0.9, 0.8, 0.7, 0.6)
+DPI, COLORS, SCALES = 72, 64, (1.0, 0.9, 0.8, 0.7, 0.6)
 MOST_BYTES, MOST_LINES = 150_000, 40  # of a stored notebook, and of the text of one output
 PICTURES = f'%config InlineBackend.print_figure_kwargs = {{"bbox_inches": "tight", "dpi": {DPI}}}'
 NOISE = re.compile(r"<[\w.]+( object)? at 0x|^\[?<?(matplotlib|Figure|Axes)|^Text\(")
@@ -58,7 +58,9 @@ def smaller(png: str, scale: float) -> str:
     if scale < 1:
         picture = picture.resize([round(scale * side) for side in picture.size], Image.Resampling.LANCZOS)
     written = io.BytesIO()
-    picture.quantize(COLORS, dither=Image.Dither.NONE).save(written, "PNG", optimize=True)
+    picture.quantize(COLORS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(
+        written, "PNG", optimize=True
+    )
     return base64.b64encode(written.getvalue()).decode()
 
 
