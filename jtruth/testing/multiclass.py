@@ -24,7 +24,7 @@ from scipy.special import log_softmax
 
 from jtruth._arrays import AnyArray, must_be_concrete
 from jtruth._host import log, log_odds
-from jtruth._random import stream
+from jtruth._random import seeded, stream
 from jtruth._validation.in_range import check_codes
 from jtruth.latent import Digest, Effort, LatentModel, Observed, Raters, run_gibbs
 from jtruth.latent.infer.kernel import Problem, draw_counts, state_probabilities
@@ -84,6 +84,7 @@ class CountDraws(TableDraws):
         return self.counts.reshape(self.num_chains, -1, *self.counts.shape[1:])
 
 
+@seeded
 def count_posterior(
     log_likelihood: Float[AnyArray, "samples classes"],
     prior: Float[AnyArray, " classes"],
@@ -163,15 +164,7 @@ def table_problem(
     if learned:
         family = alike_classes(np.bincount(y_pred, minlength=classes))
         raters = raters._replace(prior=centre(family), alike=family)
-    model = LatentModel(
-        state_class=np.arange(classes),
-        state_stratum=np.zeros(classes, np.int64),
-        class_prior=np.ones(classes),  # it is inside log_rho
-        class_fixed=True,
-        weight_row=np.zeros(classes, np.int64),
-        stratum_prior=np.ones((1, 1)),
-        raters=(raters,),
-    )
+    model = LatentModel(np.ones(classes), (raters,), class_fixed=True)  # the prior is inside log_rho
     symbols_of = (prediction_columns(y_pred[first], symbols),)
     return model, Observed(symbols_of, count.astype(np.float64), log_rho[first].T.copy(), row)
 

@@ -210,7 +210,7 @@ def _check_invertible(channel: Any) -> None:
     if bad.size or matrices.shape[-2] > matrices.shape[-1]:
         which = f" of labeler {bad[0]}" if matrices.ndim == 3 and bad.size else ""
         raise ValueError(
-            f"the matrix p(label | class){which} does not tell all classes apart (smallest singular value "
+            f"the matrix p(label | class){which} does not distinguish all classes (smallest singular value "
             f"{smallest[bad[0]] if bad.size else 0:.2g}); no loss of labels can be unbiased: use mmse_risk"
         )
 
@@ -236,7 +236,7 @@ def labeler_matrices(model: WithLabelers) -> Float[Array, "labelers classes clas
     shape = np.shape(model[1]) if isinstance(model, tuple) and len(model) == 2 else ()
     if len(shape) != 3 or shape[1] != shape[2]:
         raise ValueError(
-            f"give the model that with_labelers made, its logits (labelers, classes, classes): {shape}"
+            f"give the model from with_labelers, with logits (labelers, classes, classes): {shape}"
         )
     check.check_no_nan(model[1], "logits")
     return jax.nn.softmax(model[1], axis=2)
@@ -328,7 +328,7 @@ def fit_voters(x: Any, labels: Labels, *, regularisation: float = 1.0) -> ModelF
     labels = as_labels(labels, x)
     idle = np.flatnonzero(labels.labels_per_labeler() == 0)
     if idle.size:
-        raise ValueError(f"labeler {idle[0]} gave no label, so has no classifier; leave it out")
+        raise ValueError(f"labeler {idle[0]} gave no label and has no classifier; leave it out")
     loss = check_options("mmse", None, labels.num_classes)
     check.check_not_negative(regularisation, "regularisation")
     z = labels.to_matrix().T  # (labelers, samples), -1 where there is none
