@@ -12,12 +12,6 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
-if (
-    os.environ.get("JAX_PLATFORMS", "cpu") == "cpu"
-):  # one CPU device for each core; nothing else is asked of it
-    flag = f"--xla_force_host_platform_device_count={os.cpu_count()}"
-    os.environ["XLA_FLAGS"] = f"{flag} {os.environ.get('XLA_FLAGS', '')}"
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -32,6 +26,7 @@ from jtruth.testing import steps
 from jtruth.testing.bayes import testing_model
 from jtruth.testing.binary.batch import enough_window
 
+jax.config.update("jax_num_cpu_devices", os.cpu_count())  # one for each core: nothing else shares work
 PRIOR, CONFUSION = np.array([0.8, 0.2], np.float32), np.array([[0.7, 0.3], [0.2, 0.8]], np.float32)
 METRICS = ("accuracy", "precision", "recall", "false_alarm_rate", "f1")
 WARM_UP, DRAWS = 200, 400  # of NUTS, one chain for each set
@@ -217,9 +212,9 @@ def jobs(data: Sets, samples: int) -> Mapping[str, Job]:
     return {
         "posteriors": Job(posteriors, numpy_posteriors, (data.noise, data.z), number, 200, min(number, 500)),
         "algorithm_1": Job(algorithm_1, numpy_algorithm_1, sets, number, 200, min(number, 500)),
-        "algorithm_2": Job(algorithm_2, numpy_algorithm_2, (keys, *sets), number // 50, 10, 5),
+        "algorithm_2": Job(algorithm_2, numpy_algorithm_2, (keys, *sets), max(2, number // 250), 2, 5),
         "exact_means": Job(exact, numpy_exact_means, sets, number, 200, 50),
-        "nuts": Job(nuts(samples), None, (keys, *sets), number // 100, 4, 0),
+        "nuts": Job(nuts(samples), None, (keys, *sets), max(2, number // 100), 2, 0),
     }
 
 
@@ -285,14 +280,14 @@ def coverage(data: Sets) -> None:
         print(line.rstrip(), flush=True)
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument(
         "jobs", nargs="*", help="posteriors algorithm_1 algorithm_2 exact_means nuts coverage"
     )
     parser.add_argument("--sets", type=int, default=10_000)
-    parser.add_argument("--small", action="store_true", help="200 sets of 100 samples: whether it runs")
-    asked = parser.parse_args()
+    parser.add_argument("--small", action="store_true", help="400 sets of 100 samples: whether it runs")
+    asked = parser.parse_args(arguments)
     sets, samples = (400, 100) if asked.small else (asked.sets, 1000)
     device = f"{jax.device_count()} x {jax.devices()[0].device_kind}, {os.cpu_count()} cores"
     print(f"{device}; jax {jax.__version__}, numpyro {numpyro.__version__}; {samples} samples x 5 labelers")
