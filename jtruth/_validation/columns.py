@@ -223,7 +223,9 @@ def lazy_patterns(
     pieces, found = _pieces(rows, picked.collect_schema()["task"].is_integer()), []
     for k, piece in enumerate(pieces):
         tell(k, len(pieces))
-        part = collected(_grouped(coded.filter(piece) if len(pieces) > 1 else coded, len(workers), len(codes)))
+        part = collected(
+            _grouped(coded.filter(piece) if len(pieces) > 1 else coded, len(workers), len(codes))
+        )
         found.append(np.stack([part[name].to_numpy() for name in part.columns], axis=1))
     *numbers, times, tasks = np.concatenate(found).T
     numbers = np.stack(numbers, axis=1)
@@ -322,7 +324,9 @@ def _grouped(coded: Any, num_workers: int, num_labels: int) -> Any:
     bit = (nw.lit(2.0) ** (worker % each * num_labels + label)).cast(nw.Int64).fill_null(0)
     names = [f"number {k}" for k in range(-(-num_workers // each))]
     parts = (nw.when(worker // each == k).then(bit).otherwise(0) for k in range(len(names)))
-    rows = coded.select("task", (bit > 0).cast(nw.Int64).alias("labels"), **dict(zip(names, parts, strict=True)))
+    rows = coded.select(
+        "task", (bit > 0).cast(nw.Int64).alias("labels"), **dict(zip(names, parts, strict=True))
+    )
     tasks = rows.group_by("task").agg(*(nw.col(name).sum().cast(nw.Int64) for name in (*names, "labels")))
     grouped = tasks.group_by(*names, "labels").agg(nw.len().alias("tasks"))
     return grouped.select(*names, "labels", "tasks").sort(*names, "labels")

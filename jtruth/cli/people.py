@@ -226,7 +226,8 @@ def labelers(args: Any) -> None:
             from jtruth.evaluation import quick_labelers
 
             report = quick_labelers(state, key=args.seed, level=args.level)
-            return _given(args, report, list(map(str, state.workers)))
+            step = next_step(args, "", "how many samples are of each class", "prevalence")
+            return _given(args, report, list(map(str, state.workers)), step)
     other = bool(args.fast) or args.update is not None or args.model is not None
     if args.by is not None:
         return _by_group(args, other)
@@ -234,10 +235,10 @@ def labelers(args: Any) -> None:
     report = report if other else with_notes(report, labels.notes)
     if args.consensus is not None:
         write_table(args.consensus, *report.consensus(labels))
-    _given(args, report, labels.worker_names)
+    _given(args, report, labels.worker_names, _next(args))
 
 
-def _given(args: Any, report: Any, workers: Any) -> None:
+def _given(args: Any, report: Any, workers: Any, step: str) -> None:
     """Write what was asked for, and print the report."""
     from jtruth.io import write
 
@@ -246,7 +247,7 @@ def _given(args: Any, report: Any, workers: Any) -> None:
     if args.save is not None:
         noise = report.noise_dict(workers)
         write_text(args.save, json.dumps(noise, indent=1, allow_nan=False) + "\n")
-    give(args, report, _next(args))
+    give(args, report, step)
 
 
 def _sampled(args: Any) -> tuple[Any, Any]:

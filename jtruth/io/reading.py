@@ -316,7 +316,7 @@ def _engine_of(path: str) -> Any:
 
         polars.Config.set_engine_affinity("streaming")
         return polars.scan_parquet(path)
-    settings = {"memory_limit": _ENGINE_MEMORY, "temp_directory": tempfile.mkdtemp(prefix="jtruth")}
+    settings = {"memory_limit": _ENGINE_MEMORY, "temp_directory": tempfile.gettempdir()}
     return duckdb.connect(config=settings).read_parquet(path)
 
 

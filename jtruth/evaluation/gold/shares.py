@@ -213,10 +213,11 @@ def prevalence(
     """
     if assume not in (None, "independent"):
         raise ValueError(f"assume must be None or 'independent'; got {assume!r}")
+    choose("target", target, parts.TARGETS)
     if isinstance(labels, Stream):
         if not gold is calibration is assume is by is None:
             raise ValueError("a stream has no samples by name: leave gold, calibration, assume and by out")
-        return _of_stream(labels, key, labelers_are, choose("target", target, parts.TARGETS), level)
+        return _of_stream(labels, key, labelers_are, target, level)
     if calibration is not None:
         if gold is not None or assume is not None:
             raise ValueError("calibration says the error rates: leave gold and assume out")
@@ -224,7 +225,6 @@ def prevalence(
     data = read_labels_alone(
         labels, gold, key=key, level=level, assume=assume, labelers_are=labelers_are, progress=progress
     )
-    choose("target", target, parts.TARGETS)
     data.target = target
     odd = {check.name: check.message for check in suspicions(labels)}
     if "abstention" in odd and "classes" in labels.inferred and not {"none", "unknown"} & set(data.classes):
@@ -410,9 +410,13 @@ def _of_stream(state: Stream, key: Any, labelers_are: str | None, target: str, l
     data.target, votes, kind = target, rows.labels(*sizes).counts(), data.labelers_are
     answer = _answer(data, warnings=(*state.warnings, NOT_IDENTIFIED))
     if rows.length.max() > 2:
-        vote = number @ majority(votes) / size
-        drawn = {INDEPENDENT: laplace_draws(state, data.key).prior, "majority_vote": np.tile(vote, (2, 1))}
-        views = {ASSUMPTIONS[n].of_labelers or ASSUMPTIONS[n].sentence: d.mean(axis=0) for n, d in drawn.items()}
+        p = laplace_draws(state, data.key).prior  # of new samples; of these it lies closer to its mean
+        mean, spread = p.mean(axis=0), np.maximum(p.var(axis=0), 1e-300)
+        here = mean + (p - mean) * np.sqrt(np.maximum(1 - mean * (1 - mean) / (size * spread), 0))
+        drawn = {"majority_vote": np.tile(number @ majority(votes) / size, (2, 1)), INDEPENDENT: here}
+        views = {
+            ASSUMPTIONS[n].of_labelers or ASSUMPTIONS[n].sentence: d.mean(axis=0) for n, d in drawn.items()
+        }
         refused = refusal(labels, data.key)
         shares = model_error.laws_of(drawn, model_error.SHARE, kind, np.full(sizes[1], float(size)))
         answer = _answer(

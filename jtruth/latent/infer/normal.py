@@ -164,7 +164,9 @@ def _of_many(
     behind[:, every, top] += problem.design.T @ problem.multiplicity - behind.sum(axis=2)
     behind = np.moveaxis(behind.reshape(-1, _CHAINS, *mean.shape), 1, 3)
     store, log_theta = Store(effort.max_bytes), log_theta.reshape(-1, _CHAINS, log_theta.shape[1])
-    store.add(*digest.keep(named_draws(problem, {"log_theta": log_theta, "symbols": behind})), mode[0] * number)
+    store.add(
+        *digest.keep(named_draws(problem, {"log_theta": log_theta, "symbols": behind})), mode[0] * number
+    )
     spent = time.monotonic() - began
     convergence = Convergence(True, "converged", {}, {"draws": float(number)}, number, 0, spent)
     evidence = float(log_w.mean() + log_w.var() / 2), float(log_w.std() / np.sqrt(_GLANCE))
@@ -334,8 +336,14 @@ def lost_of(problem: kernel.Problem, mode: Mode) -> Float[np.ndarray, "P P"]:
     each = np.zeros((columns, number, columns, number))
     for s, other in zip(*np.triu_indices(number, 1), strict=True):
         weight = problem.multiplicity * states[s] * states[other]
-        weighted = sparse.csr_array((problem.design.data * np.repeat(weight, np.diff(problem.design.indptr)),
-                                     problem.design.indices, problem.design.indptr), problem.design.shape)
+        weighted = sparse.csr_array(
+            (
+                problem.design.data * np.repeat(weight, np.diff(problem.design.indptr)),
+                problem.design.indices,
+                problem.design.indptr,
+            ),
+            problem.design.shape,
+        )
         both = (problem.design.T @ weighted).toarray()
         for one, two in ((s, other), (other, s)):
             each[:, one, :, two] -= both
