@@ -82,9 +82,9 @@ def _check_no_counts(
     if (cell[1:] == cell[:-1]).any() or (1 - share @ share) ** pairs > _FALSE_ALARM:
         return
     rows = np.flatnonzero(sample == np.flatnonzero(number > 1)[0])
-    what = "workers are numbers, and no two rows of a task have the same label"
-    advice = "Write a row for each label, with a worker of its own"
-    raise ValueError(f"{source.at(rows)}: {what}: do they count how often each label was given? {advice}")
+    what = "the worker column has numbers, and no two rows of a task have the same label"
+    advice = "Write one row per label, each with its worker"
+    raise ValueError(f"{source.at(rows)}: {what}: does it count how often each label was given? {advice}")
 
 
 def _silent(label: Sequence, abstain: Iterable) -> tuple[set, tuple[str, ...]]:
@@ -94,9 +94,9 @@ def _silent(label: Sequence, abstain: Iterable) -> tuple[set, tuple[str, ...]]:
         return set(), ()
     silent = {value for value in different(label) if str(value).strip().casefold() in words}
     if not silent:
-        return silent, (f"Nobody gave a label that `abstain` names: {quoted(sorted(words))}.",)
+        return silent, (f"The labels in `abstain` never occur: {quoted(sorted(words))}.",)
     number, names = sum(map(silent.__contains__, label)), quoted(sorted(map(str, silent)))
-    return silent, (f"{number} of {len(label)} labels say nothing ({names}) and were left out.",)
+    return silent, (f"{number} of {len(label)} labels are abstentions ({names}) and were left out.",)
 
 
 def frame_columns(frame: Any, columns: dict[str, str]) -> tuple[tuple, Source | None, tuple[str, ...]]:
@@ -125,9 +125,11 @@ def unused_counts(
         numbers = [int(text) for text in texts if text.isascii() and text.isdigit()]
         again = len(set(numbers)) < len(numbers) or len(numbers) == 1
         if again and len(numbers) == len(texts) and max(numbers) > 1:
-            what = f"it may count how often a label was given (up to {max(numbers)}): here a row is one label"
-            advice = "Write a row for each of them, with a worker of its own, or remove the column."
-            return (LOOK + source.says(f"column {name!r} was not used, and {what}. {advice}"),)
+            what = (
+                f"it may count how often a label was given (up to {max(numbers)}), but each row is one label"
+            )
+            advice = "Write one row per label, each with its worker, or remove the column."
+            return (LOOK + source.says(f"column {name!r} was not used; {what}. {advice}"),)
     return ()
 
 
@@ -148,7 +150,7 @@ def frame_order(
     for order in orders:
         if [name for name in longest if name in order] != order:
             both = f"{quoted(longest, 8)}, and {quoted(order, 8)}"
-            raise ValueError(f"columns order their classes in two ways: {both}. Say the order in `classes`")
+            raise ValueError(f"columns order their classes in two ways: {both}. Give the order in `classes`")
     return longest if classes is None else classes, scale or "ordinal"
 
 
@@ -240,8 +242,8 @@ def lazy_patterns(
     notes += (f"{lost} of {rows} rows have no label and were left out (missing='drop').",) * (lost > 0)
     labeler, label, bare = labeler[labelled], label[labelled], int(number[~some].sum())
     notes += unused(np.bincount(labeler, minlength=len(workers)), workers, "labelers gave no label")
-    notes += unused(np.bincount(label, minlength=len(names)), names, "classes were never given")
-    notes += (f"{bare} tasks have no label at all and were left out",) * (bare > 0)
+    notes += unused(np.bincount(label, minlength=len(names)), names, "classes never occur")
+    notes += (f"{bare} tasks have no label and were left out.",) * (bare > 0)
     return (labeler, label, length[some], number[some]), workers, names, notes
 
 
@@ -375,7 +377,7 @@ def matrix_entries(
     every = ((i, t) for i, row in enumerate(cells) for t in range(len(row)))
     numbers = [(i, t) for i, t in every if not (ids.is_missing(v := cells[i][t]) or v == missing)]
     values = [cells[i][t] for i, t in numbers]
-    advice = "Where there is no label put None, or say what stands there by `missing`."
+    advice = "Use None where there is no label, or set `missing` to the value used there."
     cell = Source("z", "cell", numbers=numbers)
     codes, names, remarks, scale = encode_classes(values, classes, num_classes, cell, advice, scale=scale)
     sample, labeler = np.array(numbers, np.int32).reshape(-1, 2).T
@@ -403,8 +405,8 @@ def _like_counts(table: np.ndarray) -> tuple[str, ...]:
     if (usual == usual[:, :1]).all(axis=1).mean() >= 0.5 or not np.ptp(usual, axis=0).any():
         return ()
     rows = "every row of z sums" if len(usual) == size else f"{len(usual)} of {size} rows of z sum"
-    what = "as counts of votes by class do; here a column is a labeler and a cell the class he gave"
-    advice = "Write a row task, worker, label for each vote (jt.Labels.from_long)."
+    what = "like counts of votes by class, but a column is a labeler and a cell the class given"
+    advice = "Write one row task, worker, label per vote (jt.Labels.from_long)."
     return (f"{LOOK}{rows} to {most:g}, {what}. {advice}",)
 
 
@@ -444,6 +446,6 @@ def _coded(z: np.ndarray, num_classes: int, missing: Any) -> tuple[np.ndarray, n
         bad = np.flatnonzero((label != codes) | (codes < 0) | (codes >= num_classes))
         i, t = sample[bad[0]], labeler[bad[0]]
         what = f"not a class code 0..{num_classes - 1} ({bad.size} such entries)"
-        advice = f"Where there is no label put {missing}, or say what stands there by `missing`."
+        advice = f"Use {missing} where there is no label, or set `missing` to the value used there."
         raise ValueError(f"z[{i}, {t}] is {z[i, t]}, {what}. {advice}")
     return sample.astype(np.int32), labeler.astype(np.int32), codes

@@ -63,12 +63,12 @@ def rows_of(table: TextTable, plan: FilePlan) -> LabelRows:
 def _unknown(table: TextTable, plan: FilePlan) -> ValueError:
     """What is missing, by the words that say it; and what structure proposes."""
     task, worker, label = (plan.task or ("task",))[0], plan.worker or "worker", plan.label or "label"
-    more = "If each labeler has a column, name them: labelers=... (at the command line --labelers A,B)"
+    more = "If each labeler has a column, list these: labelers=... (at the command line --labelers A,B)"
     try:
         check_columns(table.header, {"task": task, "worker": worker, "label": label}, table.source)
     except MissingColumn as problem:
         return MissingColumn(f"{problem} {plan.roles.get('proposed', more)}.")
-    return ValueError(table.source.says("which column is the labeler? say worker=..."))
+    return ValueError(table.source.says("which column is the labeler? Give worker=..."))
 
 
 def _long(table: TextTable, plan: FilePlan) -> LabelRows:
@@ -106,10 +106,10 @@ def _set_aside(rows: LabelRows, aside: Mapping[str, str]) -> None:
 
 
 _NO_LABELER = {
-    "gold": "{} is called like verified labels, so it is no labeler; to use it, --gold {}",
-    "left out": "{} is not among the labelers that were named",
-    "derived": "{} is called like a consensus of the others, so it is no labeler",
-    "prediction": "{} is called like a classifier, so it is no labeler; to use it, --predictions {}",
+    "gold": "{} holds verified labels by its name, so it is not a labeler; use it by --gold {}",
+    "left out": "{} is not one of the listed labelers",
+    "derived": "{} is a consensus of the others by its name, so it is not a labeler",
+    "prediction": "{} is a classifier by its name, so it is not a labeler; use it by --predictions {}",
 }
 
 
@@ -124,7 +124,7 @@ def _cells(table: TextTable, plan: FilePlan) -> LabelRows:
     if not names:
         raise ValueError(table.source.says("there is no column of a labeler in this wide table"))
     if twice := duplicates(names):
-        raise ValueError(f"the columns of labelers name {quoted(twice)} twice")
+        raise ValueError(f"labelers lists {quoted(twice)} twice")
     key = coded(table.pick({"worker": str(plan.worker)})[0] if turned else ids_of(table, plan))
     cells = merged(*_stacked([coded(column) for column in table.pick({name: name for name in names})]))
     empty = [k for k, name in enumerate(cells.names) if not name]
@@ -138,7 +138,7 @@ def _cells(table: TextTable, plan: FilePlan) -> LabelRows:
     rows = LabelRows(*((worker, task) if turned else (task, worker)), label, source)
     rows.notes = tuple(_about_columns(plan))
     if len(key) > 1 and len(set(key.names)) < len(key):
-        rows.notes += (f"{quoted(plan.task or (str(plan.worker),))} stands in several rows.",)
+        rows.notes += (f"Some values of {quoted(plan.task or (str(plan.worker),))} occur in several rows.",)
     return rows
 
 
@@ -148,7 +148,7 @@ def _about_columns(plan: FilePlan) -> Iterator[str]:
         if role in ("gold", "derived", "prediction"):
             yield f"Column {_no_labeler(repr(name), role, f'column:{name}')}."
     if rest := [name for name, role in plan.roles.items() if role in ("ignored", "score")]:
-        yield f"Not used: {quoted(rest, 8)}."
+        yield f"Ignored columns: {quoted(rest, 8)}."
 
 
 def _stacked(columns: Sequence[Coded]) -> tuple[np.ndarray, list[str]]:
@@ -204,14 +204,14 @@ def check_single(rows: LabelRows, plan: FilePlan) -> None:
         names = Counter(name for some in values for name in some).most_common(1)
         cell = next(cell for cell, some in found.items() if len(some) > 1)
         text = (
-            f"labels are sets of classes (such as {cell!r}), and this needs one class a label. Ask about one "
-            f"class, contains={names[0][0]!r}, or say by map=... what each set means. "
-            "`jtruth agreement` compares sets"
+            f"labels are sets of classes (such as {cell!r}), but this needs one class per label. Analyse one "
+            f"class by contains={names[0][0]!r}, or translate sets by map=.... `jtruth agreement` compares "
+            "sets"
         )
     else:
         text = (
-            f"labels are {len(values)} different numbers from {min(values):g} to {max(values):g}, and this "
-            "needs classes: cut them by pass_at=..., or name all classes. `jtruth agreement` compares numbers"
+            f"labels are {len(values)} different numbers from {min(values):g} to {max(values):g}, but this "
+            "needs classes: cut them by pass_at=..., or list all classes. `jtruth agreement` compares numbers"
         )
     raise NotOneClass(rows.source.says(text))
 
@@ -234,9 +234,9 @@ def check_derived(labels: Labels, source: Source) -> None:
         if chance[same].sum() < (_CHANCE_OF_RATERS if is_rater(str(name)) else _CHANCE):
             rest = ",".join(str(one) for one in labels.worker_names if one != name)
             text = (
-                f"labeler {name!r} gives the majority of the others in {same.sum()} of {same.size} "
-                "samples on which they disagree, as a column made of theirs does. To leave it out say "
-                f"labelers=... (at the command line --labelers {rest}); to keep it, name it there too"
+                f"labeler {name!r} equals the majority of the others on {same.sum()} of {same.size} samples "
+                "on which they disagree, like a column derived from theirs. To leave it out, give "
+                f"labelers=... (at the command line --labelers {rest}); to keep it, list it there too"
             )
             raise ValueError(source.says(text))
 
@@ -269,7 +269,7 @@ def beside(table: TextTable, plan: FilePlan, name: str, role: str = "label") -> 
         ValueError: two values for one sample; a table whose rows are labelers.
     """
     if plan.layout == TRANSPOSED:
-        raise ValueError(table.source.says(f"rows are labelers here, so {name!r} says nothing of a sample"))
+        raise ValueError(table.source.says(f"rows are labelers here, so {name!r} does not describe samples"))
     (values,) = table.pick({role: name})
     ids, first = ids_of(table, plan), {}
     for k, (one, value) in enumerate(zip(ids, values, strict=True)):
@@ -340,8 +340,8 @@ def by_group(table: TextTable, plan: FilePlan, name: str) -> tuple[FilePlan, dic
     groups = coded(groups)
     if not all(groups.names) and (empty := [k for k, one in enumerate(groups) if not one]):
         raise ValueError(
-            f"{table.source.at(empty)}: column {(name if name in table.header else column)!r} is empty, and "
-            "each row needs a group. Fill it in, or leave such rows out of the file"
+            f"{table.source.at(empty)}: column {(name if name in table.header else column)!r} is empty, but "
+            "each row needs a group. Fill it in, or remove such rows from the file"
         )
     alone = tuple(one for one in plan.task or () if one != name)
     plan = replace(plan, task=alone) if plan.task and not alone else plan  # samples are rows then

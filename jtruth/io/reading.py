@@ -267,7 +267,7 @@ def _plain_frame(frame: Any, given: Mapping[str, Any]) -> bool:
     if hasattr(table, "collect"):
         if asked := sorted(given.keys() & _NEED_PLAN):
             raise ValueError(
-                f"{quoted(asked)} of a {type(frame).__name__}: say it in the query, or collect it first"
+                f"{quoted(asked)} of a {type(frame).__name__}: do it in the query, or collect it first"
             )
         return True
     task, worker, label = (given.get(role, role) for role in ("task", "worker", "label"))
@@ -343,7 +343,7 @@ def _matrix(path: Any) -> np.ndarray | None:
 
 _ASK = (
     "jtruth needs three columns: which task, which worker, which label.",
-    "Say which they are: --task NAME --worker NAME --label NAME; or name columns of labelers: --labelers A,B",
+    "Name them: --task NAME --worker NAME --label NAME; or list the columns of labelers: --labelers A,B",
 )
 
 
@@ -419,24 +419,22 @@ def _column(columns: Columns, name: str) -> dict[str, Any]:
 def _advice(columns: Columns, plan: FilePlan) -> list[str]:
     """How the file will be read, and what would change that."""
     if plan.doubts:
-        return [f"In doubt: {doubt}." for doubt in plan.doubts]
+        return [f"Unclear: {doubt}." for doubt in plan.doubts]
     if plan.layout == UNKNOWN:
         lines: list[str] = list(_ASK)
         if all(name.replace(".", "").replace("-", "").isdigit() for name in columns.header):
-            lines.append(
-                "The first line looks like data. Put a line with the names of the columns before it."
-            )
+            lines.append("The first line looks like data. Add a line with column names before it.")
         if plan.task and plan.label and not columns.unique(plan.task):
-            lines.append("Samples have several labels, but no column says who gave them. Add one.")
+            lines.append("Samples have several labels, but no column identifies the labelers. Add one.")
         return lines + [text for role, text in plan.roles.items() if role == "proposed"]
     lines = plan.how() if plan.sentence() else ["The columns are task, worker, label: ready."]
     if plan.layout == SINGLE:
-        lines += ["Predictions or gold labels look so too. Use it beside a file of labels:",
+        lines += ["Predictions and gold labels have the same form. Use them with a file of labels:",
                   "  jtruth evaluate LABELS.csv --predictions THIS.csv  # or --gold THIS.csv"]  # fmt: skip
     elif words := plan.options():
-        lines.append(f"The same by options: {shlex.join(words)}")
+        lines.append(f"Equivalent options: {shlex.join(words)}")
     beside = {what: name for name, what in plan.roles.items() if what in ("gold", "prediction", "score")}
-    return lines + [f"Beside the labels: {what}, column {name!r}" for what, name in beside.items()]
+    return lines + [f"Also in the file: {what}, column {name!r}" for what, name in beside.items()]
 
 
 def read_shard(
@@ -480,7 +478,9 @@ def read_shard(
 
     labels = _mesh.together(made)
     _mesh.no_common("tasks", [str(name) for name in labels.tasks or ()])
-    kept = tuple(note for note in labels.notes if "gave no label" not in note and "never given" not in note)
+    kept = tuple(
+        note for note in labels.notes if "gave no label" not in note and "classes never occur" not in note
+    )
     return replace(labels, notes=(*rows.notes, *kept))
 
 

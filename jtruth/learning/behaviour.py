@@ -95,7 +95,7 @@ def labeler_behaviour(
     if (matrices <= 0).any():
         t = int(np.argwhere((matrices <= 0).any(axis=(1, 2)))[0, 0])
         raise ValueError(
-            f"the matrix of labeler {t} holds a 0: learn it with pseudo-counts, or take posterior means"
+            f"the matrix of labeler {t} has a 0: learn it with pseudo-counts, or use posterior means"
         )
     prior = validate_prior(prior, labels.num_classes, labels.class_names)
     sample, labeler, label = labels.entries()

@@ -97,10 +97,10 @@ def plot_result(result: Any, *, ax: Axes | None = None) -> Figure:
     else:
         if name not in _NO_ANSWERS and not isinstance(result, Answer):
             others = ", ".join((*_LAWS, *_NO_ANSWERS))
-            raise ValueError(f"there is no picture of a {name}; there is one of answers and of {others}")
+            raise ValueError(f"a {name} cannot be plotted; answers can, and {others}")
         drawn = _NO_ANSWERS[name](result) if name in _NO_ANSWERS else drawn_blocks(result.blocks())
         if not drawn:
-            raise ValueError(f"this {name} has no number that could be drawn")
+            raise ValueError(f"this {name} has no number to plot")
         above, *below = drawn
         first, height = partial(plot_block, above), height_of(above)
     if ax is not None:
@@ -201,7 +201,7 @@ def _rows(
         if row[table.key] in ideal:
             ax.vlines(ideal[row[table.key]], -k - 0.3, -k + 0.3, color="black", ls=":", label=TRUE)
     name_rows(ax, [table.label(row) for row in rows])
-    more = f" ({out} more rows are left out)" if out else ""
+    more = f" ({out} rows left out)" if out else ""
     below = max(0.5, _BELOW + _STEP * (len(ticks) + 0.5))
     label = (bars[0].title or "") if len(bars) == 1 else ""
     ax.set(ylim=(1 - below - max(len(rows), 1), 0.6), xlabel=label + more)
@@ -255,7 +255,7 @@ def _matrix(block: Matrix, ax: Axes | None) -> Axes:
     ax.set_xticks(range(len(block.columns)), labels=[plain(n) for n in block.columns], rotation=turned)
     ax.set_yticks(range(len(block.rows)), labels=[plain(name) for name in block.rows])
     ax.set(xlabel="predicted", ylabel="true")
-    ax.set_title(f"{block.title}; shade: share of the row", size="small")
+    ax.set_title(f"{block.title} (shade: share of the row)", size="small")
     return ax
 
 
@@ -303,7 +303,7 @@ def _checks(block: Notes, ax: Axes | None) -> Axes:
     ax.axvline(0.05, color="black", ls=":")
     name_rows(ax, [check["name"] for check in checks])
     ax.set_xscale("log")
-    label = f"{block.title}\np-value ({_LEAST_P:g}: that or less); dotted: .05"
+    label = f"{block.title}\np-value ({_LEAST_P:g} or less at the edge); dotted: .05"
     ax.set(xlim=(0.5 * _LEAST_P, 1.5), ylim=(0.5 - max(len(checks), 1), 0.5), xlabel=label)
     marks = {verdict: _MARKS.get(verdict, ("x", ORANGE)) for verdict in verdicts}
     if marks:
@@ -316,27 +316,27 @@ def _bits(found: Any) -> list[Drawn]:
         {"labeler": f"labeler {t}", "alone": float(alone), "last": float(last)}
         for t, (alone, last) in enumerate(zip(found.alone, found.last, strict=True))
     ]
-    columns = (Column("alone", "bits alone"), Column("last", "beyond all others"))
-    title = f"Bits of a sample that each labeler gives; all together {found.total:.3f}"
+    columns = (Column("alone", "bits alone"), Column("last", "bits beyond the others"))
+    title = f"Information per sample from each labeler (bits); all together {found.total:.3f}"
     return [Table("", title, "labeler", columns, rows, cross="last", unit=None, say=str)]
 
 
 def _team(found: Any) -> list[Drawn]:
     who = ", ".join(map(str, np.asarray(found.order).tolist()))
     points = {"x": np.asarray(found.cost).tolist(), "mean": np.asarray(found.bits).tolist()}
-    title = f"A growing team; labelers in the order of joining: {who}"
-    return [Curve("", title, "cost of the team", "bits of a sample", {"": points})]
+    title = f"Information of a growing team, in the order {who}"
+    return [Curve("", title, "cost of the team", "bits per sample", {"": points})]
 
 
 def _cleaning(found: Any) -> list[Drawn]:
     """Accuracy of the model by the number of an expert's answers: estimated, and true where it is known."""
     if not found.trail:
-        raise ValueError("this cleaning has no trail: `jtruth.cleaning.clean` judges the model on the way")
+        raise ValueError("this cleaning has no record of accuracies; use `jtruth.cleaning.clean`")
     x, estimated, true = map(list, zip(*found.trail, strict=True))
     lines = {"estimated from noisy labels": estimated} | ({} if None in true else {"true": true})
     series = {name: {"x": x, "mean": y} for name, y in lines.items()}
     title = f"strategy {found.strategy}"
-    return [Curve("", title, "answers of the expert", "accuracy of the model", series)]
+    return [Curve("", title, "labels checked by the expert", "accuracy of the model", series)]
 
 
 _LAWS: dict[str, Callable[..., Axes]] = {

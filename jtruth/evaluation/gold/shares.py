@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 
 from jtruth._host import majority
-from jtruth._random import Stated, host_rng, stream
+from jtruth._random import Stated, host_rng, seeded, stream
 from jtruth._validation import choose, present
-from jtruth._validation.words import number_of, plain
+from jtruth._validation.words import number_of, plain, series
 from jtruth.answers import Answer, Column, Document, Table, check_notes, facts, how, law_row, warning_notes
-from jtruth.answers.blocks import cell_text
+from jtruth.answers.blocks import percents
 from jtruth.answers.require import Gate, Quantity, named_quantity, require
 from jtruth.evaluation import calibrated, parts
 from jtruth.evaluation import groups as grouped
@@ -48,20 +48,20 @@ from jtruth.stats.estimates import Estimate
 from jtruth.tables.new_samples import class_shares, new_share
 
 POST_STRATIFIED = (
-    "verified labels correct what the labels say, separately for the samples of each vote; labelers may make "
-    "the same mistakes"
+    "verified labels correct the labels, separately for the samples of each vote; labelers may share mistakes"
 )
 NO_GOLD = (
-    "without gold nothing shows whether labelers make the same mistakes, so this is wide: only gold can "
-    "tell. Find out the truth of 30 samples chosen at random (jtruth.asking.ask_next names them; gold=...)"
+    "Labels cannot show mistakes that labelers share, so the intervals are wide; 30 verified random samples "
+    "would narrow them. Choose them by jtruth.asking.ask_next, and give gold=... (at the command line --gold "
+    "FILE)."
 )
 NOT_IDENTIFIED = (
-    "not identified: no sample has three labels and there is no gold, so any error rate of the labelers fits "
-    "as well as any other. Get a third label for some samples, or find out the truth of 30 chosen at random"
+    "Not identified: no sample has three labels and there is no gold, so all error rates fit equally well. "
+    "Collect a third label for some samples, or verify 30 random samples."
 )
 CLAMPED = (
-    "gold hardly moves this answer: the likelihood of all labels outweighs it. If labelers may share "
-    "mistakes leave assume out"
+    "Verified labels hardly change this answer, because the labels outweigh them. If labelers may share "
+    "mistakes, leave assume out."
 )
 
 
@@ -124,21 +124,21 @@ class Prevalence(Answer):
         one = self.num_labelers == 1
         columns = (
             Column("mean", "share [interval]", ("low", "high")),
-            Column("label_share", "raw: as labelled" if one else "of the labels"),
+            Column("label_share", "uncorrected" if one else "share of labels"),
         )
         views = [{"sentence": text, "shares": dict(shares)} for text, shares in self.assumptions.items()]
         heads = [Column(("shares", name), plain(name)) for name in self.shares]
         of_groups = () if self.groups is None else self.groups.blocks(self.level)
         if self.given:
-            as_given = Column("share", "of the labels"), Column("num_labels", "labels")
-            of_groups = (Table("given", "Labels as given, right or wrong", "group", as_given, self.given),)
+            as_given = Column("share", "share of labels"), Column("num_labels", "labels")
+            of_groups = (Table("given", "Labels as given, uncorrected", "group", as_given, self.given),)
         blocks = (
             *of_groups,
             Table("shares", f"Share of each class {of}, with {kind}s", "class", columns, rows,
                   cross="label_share", by_name=True, aside=("label_share",)),
             calibrated.rates_table(self.rates, self.level), parts.assumption_table(views, heads),
             check_notes(self.checks), warning_notes(self.warnings),
-            how(("rule", self.rule), ("rests on", self.assumption)),
+            how(("method", self.rule), ("assumption", self.assumption)),
             facts(
                 target=self.target, estimand=f"share of each class {of}", rule=self.rule,
                 in_sample={name: law_row(law, self.level) for name, law in self.counted.items()},
@@ -148,7 +148,7 @@ class Prevalence(Answer):
                 num_calibration=self.num_calibration,
             ),
         )  # fmt: skip
-        gold = f"{number_of(self.num_gold, 'gold label')}; {self.rule}"
+        gold = f"{number_of(self.num_gold, 'verified label')} (gold); {self.rule}"
         gold = parts.taken_as_true(0, self.num_calibration) if self.num_calibration else gold
         about = f"{parts.counts_text(self)}, {gold}; key {self.key}"
         alarms = parts.first_lines(self.checks, self.warnings)
@@ -159,17 +159,20 @@ class Prevalence(Answer):
             )
         texts, sentence = [], "Not identified: these labels do not determine the share of any class."
         for row in sorted(rows, key=lambda row: -row["mean"])[:3]:
-            text = cell_text([row["mean"], row["low"], row["high"]])
-            wide = parts.undetermined(row["low"], row["high"])
-            texts.append(f"class {row['class']!r} {'not determined' + text[5:] if wide else text}")
+            mean, *ends = percents(row["mean"], row["low"], row["high"])
+            wide, of = parts.undetermined(row["low"], row["high"]), f"class {row['class']!r}"
+            texts.append(f"between {' and '.join(ends)} % are of {of}" if wide
+                         else f"{mean} % [{', '.join(ends)}] are of {of}")  # fmt: skip
         what = {parts.POPULATION: "Of new samples", parts.IN_SAMPLE: "Of these samples"}[self.target]
-        sentence = f"{what}: {', '.join(texts)} ({kind}s)." if texts else sentence
-        if one and texts:
+        if texts:
             top = max(rows, key=lambda row: row["mean"])
-            sentence += f" Uncorrected, {top['label_share']:.3f} of the labels say {top['class']!r}."
-        return Document("How many samples are of each class?", about, sentence, blocks, alarms)
+            sentence = f"{what}, {series(texts)} ({kind.replace('posterior ', '')}s)."
+            if top["label_share"] is not None:
+                sentence += f" Of the labels, {100 * top['label_share']:.0f} % say {top['class']!r}."
+        return Document("What share of the samples is of each class?", about, sentence, blocks, alarms)
 
 
+@seeded
 def prevalence(
     labels: Labels | Stream,
     *,
@@ -220,17 +223,16 @@ def prevalence(
         return _of_stream(labels, key, labelers_are, target, level)
     if calibration is not None:
         if gold is not None or assume is not None:
-            raise ValueError("calibration says the error rates: leave gold and assume out")
+            raise ValueError("calibration sets the error rates: leave gold and assume out")
         labels, calibration = calibrated.together(labels, calibration)
     data = read_labels_alone(
         labels, gold, key=key, level=level, assume=assume, labelers_are=labelers_are, progress=progress
     )
     data.target = target
+    labels = data.own_labels()
     odd = {check.name: check.message for check in suspicions(labels)}
     if "abstention" in odd and "classes" in labels.inferred and not {"none", "unknown"} & set(data.classes):
-        raise ValueError(
-            f"{odd['abstention']} If it is a class whose share is asked for, name all: classes=[...]."
-        )
+        raise ValueError(f"{odd['abstention']} If it is a class, name all classes: classes=[...].")
     data.notes += tuple(odd[name] for name in ("typing_error", "abstention") if name in odd)
     groups = None if by is None else grouped.read_groups(by, labels)
     if groups is not None and not groups.shared(data.gold):

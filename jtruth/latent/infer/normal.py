@@ -120,7 +120,11 @@ def run_normal(
         return None
     log_theta = log_theta[rng.permutation(systematic(weight, number, rng.random()))]
     store = _stored(problem, log_theta.reshape(number // _CHAINS, _CHAINS, -1), digest, effort, rng)
-    how = "converged" if good else f"weights of Pareto k {shape:.2f}, worth {worth:.0f} draws"
+    how = (
+        "converged"
+        if good
+        else f"uneven importance weights (Pareto k {shape:.2f}, {worth:.0f} effective draws)"
+    )
     spent = time.monotonic() - began
     convergence = Convergence(good, how, {}, {"weighed draws": worth}, number, 0, spent)
     each = logsumexp(log_w.reshape(_PARTS, -1), axis=1) - np.log(number // _PARTS)

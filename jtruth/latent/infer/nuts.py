@@ -197,8 +197,8 @@ def run_nuts(
         bad = np.flatnonzero(~np.isfinite(np.asarray(state.potential_energy)))
         if bad.size:
             raise ValueError(
-                f"the start of chain {bad[0]} has probability 0 or NaN ({bad.size} of {chains} chains): the "
-                "data are impossible there; give `init` values inside the support"
+                f"the data have probability 0 or NaN at the start of chain {bad[0]} ({bad.size} of {chains} "
+                "chains): give `init` values inside the support"
             )
         data_of = jax.tree.leaves((args, starts, jax.random.key_data(keys)))
         mark = digest("nuts", data_of, model, static, tuple(made), jitter, num_samples)
@@ -271,7 +271,7 @@ def gather(samples: dict, statistics: dict, num_warmup: int) -> NutsRun:
     divergences = int(statistics["diverging"].sum())
     warnings = []
     if broken:
-        warnings.append(f"Draws of {', '.join(broken)} hold NaN or infinity; do not use this run.")
+        warnings.append(f"Draws of {', '.join(broken)} have NaN or infinity; do not use this run.")
     elif not converged:
         warnings.append(
             f"NUTS did not converge in {draws} draws of {chains} chains: {extremes(*numbers)}. Raise "

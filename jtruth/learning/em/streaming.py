@@ -314,9 +314,9 @@ def _text(names: tuple) -> np.ndarray:
 def _checked(state: Stream, new: Labels, max_steps: int, tol: float) -> str:
     """Refuse labels that cannot be added; their digest."""
     if not must_be_labels(new, "new_labels").num_labels:
-        raise ValueError("new_labels holds no label at all, so there is nothing to add")
+        raise ValueError("new_labels has no label, so there is nothing to add")
     if new.tasks is None or new.workers is None:
-        raise ValueError("labels that come later are known by names: give tasks and workers (with_names)")
+        raise ValueError("later labels are matched by names: give tasks and workers (with_names)")
     if tuple(new.class_names) != tuple(state.classes):
         raise ValueError(
             f"the classes of new_labels are {check.quoted(new.class_names, 8)}, those of the state "
