@@ -305,7 +305,7 @@ def _rows_of(table: Any, role: str, values: list) -> Source:
 
 
 def _pieces(rows: int, numbered: bool) -> list[Any]:
-    """Which tasks are grouped together, so that an engine need not hold all: by their last digits or letter."""
+    """Which tasks are grouped together, so that an engine need not hold all: by their last digit."""
     import narwhals as nw
 
     number = int(np.clip(rows // _TOGETHER, 1, 10))

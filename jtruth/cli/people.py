@@ -217,7 +217,6 @@ def labelers(args: Any) -> None:
         raise ValueError(f"--model and --{chosen[0]} are two different methods: choose one")
     from jtruth.cli.reading import counted, with_notes
 
-
     if args.by is args.update is args.model is None and args.fast is not False:
         idle = {"--consensus": args.consensus, "--order": args.order, "--gold": args.gold,
                 "--target": args.target, "--labelers-are": args.labelers_are}  # fmt: skip

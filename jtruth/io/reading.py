@@ -285,7 +285,7 @@ _ENGINE_MEMORY = "1GB"
 def large_table(path: Any, asked: FilePlan) -> tuple[Any, dict[str, Any]] | None:
     """A lazy table of a Parquet file of very many rows, and options of `stream_of_table`; None of any other.
 
-    It is DuckDB's if that is installed, which writes to disk what does not fit into a gigabyte; else Polars's.
+    DuckDB reads it if it is installed, and writes to disk what does not fit into a gigabyte; else Polars.
     """
     special = asked.labelers, asked.map, asked.pass_at, asked.contains, asked.silent, asked.repeats
     if any(special) or not Path(path).is_file():

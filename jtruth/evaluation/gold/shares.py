@@ -428,8 +428,8 @@ def _of_stream(state: Stream, key: Any, labelers_are: str | None, target: str, l
             {text: dict(zip(data.classes, mean.tolist(), strict=True)) for text, mean in views.items()},
         )  # fmt: skip
     given = number @ votes
-    return replace(answer, num_samples=size, num_labels=int(given.sum()),
-                   label_shares=dict(zip(data.classes, (given / given.sum()).tolist(), strict=True)))  # fmt: skip
+    given_shares = dict(zip(data.classes, (given / given.sum()).tolist(), strict=True))
+    return replace(answer, num_samples=size, num_labels=int(given.sum()), label_shares=given_shares)
 
 
 def _with_groups(

@@ -46,8 +46,8 @@ _FIRST, _HOPELESS = 500, 0.15  # draws that are looked at before all others, and
 # width, and Pareto's k did not tell (`benchmarks/engine.py`).
 _WORTH = 0.3
 _PILOT, _PARTS = 1000, 4  # draws that the centre is found by; parts that tell the error of the evidence
-# Of many labels: draws that show whether the law is the posterior, and what they are worth at least; labels of
-# every row of probabilities; cells of a table with fewer samples, of which more than so much is open.
+# Of many labels: draws that show whether the posterior is normal, and what they are worth at least; fewest
+# labels of a row of probabilities; cells of a table with fewer samples, of which more than so much is open.
 _GLANCE, _SURE, _PLENTY, _MOST_FEW, _OPEN, _JITTER = 32, 0.5, 50.0, 10.0, 0.3, 1e-6
 _MOST_ROWS = 40_000  # by which other modes are looked for
 _BLOCK, _MOST_STEPS = 250_000, 1000  # rows x states x draws at once, which a cache holds; steps of EM
