@@ -46,8 +46,8 @@ _FIRST, _HOPELESS = 500, 0.15  # draws that are looked at before all others, and
 # width, and Pareto's k did not tell (`benchmarks/engine.py`).
 _WORTH = 0.3
 _PILOT, _PARTS = 1000, 4  # draws that the centre is found by; parts that tell the error of the evidence
-# Of many labels: draws that show whether the law is the posterior, and what they are worth at least; labels of
-# every row of probabilities; cells of a table with fewer samples, of which more than so much is open.
+# Of many labels: draws that show whether the posterior is normal, and what they are worth at least; fewest
+# labels of a row of probabilities; cells of a table with fewer samples, of which more than so much is open.
 _GLANCE, _SURE, _PLENTY, _MOST_FEW, _OPEN, _JITTER = 32, 0.5, 50.0, 10.0, 0.3, 1e-6
 _MOST_ROWS = 40_000  # by which other modes are looked for
 _BLOCK, _MOST_STEPS = 250_000, 1000  # rows x states x draws at once, which a cache holds; steps of EM
@@ -168,7 +168,9 @@ def _of_many(
     behind[:, every, top] += problem.design.T @ problem.multiplicity - behind.sum(axis=2)
     behind = np.moveaxis(behind.reshape(-1, _CHAINS, *mean.shape), 1, 3)
     store, log_theta = Store(effort.max_bytes), log_theta.reshape(-1, _CHAINS, log_theta.shape[1])
-    store.add(*digest.keep(named_draws(problem, {"log_theta": log_theta, "symbols": behind})), mode[0] * number)
+    store.add(
+        *digest.keep(named_draws(problem, {"log_theta": log_theta, "symbols": behind})), mode[0] * number
+    )
     spent = time.monotonic() - began
     convergence = Convergence(True, "converged", {}, {"draws": float(number)}, number, 0, spent)
     evidence = float(log_w.mean() + log_w.var() / 2), float(log_w.std() / np.sqrt(_GLANCE))
@@ -338,8 +340,14 @@ def lost_of(problem: kernel.Problem, mode: Mode) -> Float[np.ndarray, "P P"]:
     each = np.zeros((columns, number, columns, number))
     for s, other in zip(*np.triu_indices(number, 1), strict=True):
         weight = problem.multiplicity * states[s] * states[other]
-        weighted = sparse.csr_array((problem.design.data * np.repeat(weight, np.diff(problem.design.indptr)),
-                                     problem.design.indices, problem.design.indptr), problem.design.shape)
+        weighted = sparse.csr_array(
+            (
+                problem.design.data * np.repeat(weight, np.diff(problem.design.indptr)),
+                problem.design.indices,
+                problem.design.indptr,
+            ),
+            problem.design.shape,
+        )
         both = (problem.design.T @ weighted).toarray()
         for one, two in ((s, other), (other, s)):
             each[:, one, :, two] -= both
