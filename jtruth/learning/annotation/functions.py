@@ -106,7 +106,7 @@ class NoisyLabels(dist.Distribution):
     """
 
     arg_constraints: ClassVar[dict] = {}
-    support = constraints.independent(constraints.integer_interval(-1, np.inf), 1)
+    support = property(lambda self: constraints.independent(constraints.integer_interval(-1, np.inf), 1))
     pytree_data_fields = ("channel", "labeler")
     pytree_aux_fields = ("num_labelers", "num_classes")
 
@@ -205,10 +205,7 @@ class _Support(constraints.Constraint):
     """A support whose unconstrained coordinates are 0 at `start` and finer by `_NEAR`."""
 
     def __init__(self, of: Any, start: Any):
-        self.of, self.start = of, start
-
-    event_dim = property(lambda self: self.of.event_dim)
-    is_discrete = False
+        self.of, self.start, self.event_dim = of, start, of.event_dim
 
     def __call__(self, x: Any) -> Any:
         return self.of(x)
@@ -217,7 +214,7 @@ class _Support(constraints.Constraint):
         return jnp.broadcast_to(self.start, jnp.shape(prototype))
 
     def tree_flatten(self) -> tuple:
-        return (self.of, self.start), (("of", "start"), {})
+        return (self.of, self.start), (("of", "start"), {"event_dim": self.event_dim})
 
 
 @biject_to.register(_Support)
