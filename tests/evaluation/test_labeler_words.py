@@ -35,9 +35,7 @@ def test_swaps_and_habits_are_named_and_stand_in_the_page(panel):
         f"{100 * share[1][2]:.0f} % of cases, says 'toxic' for 'very toxic' in {100 * share[2][1]:.0f} % of "
         "cases. Ask how they understood the classes, or correct their labels."
     )
-    assert said["spam"].startswith(
-        "Labels at random, whatever the class (with probability): 'f' (1.00, says"
-    )
+    assert said["spam"].startswith("Labels at random, whatever the class (with probability): 'f' (1.00, says")
     assert said["swaps"] in found.summary(full=True)
     (table,) = (one for one in found.blocks().tables() if one.title == "Most frequent confusions")
     assert ("e", "toxic", "very toxic") in [(row["worker"], row["class"], row["says"]) for row in table.rows]
