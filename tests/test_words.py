@@ -97,7 +97,7 @@ def sentences(text):
         table = re.search(r"\S {2,}\S", line[3:]) or not line.strip()
         if table:
             paragraphs.append("")
-        elif line[:1] in "!*>-?+" or not paragraphs or paragraphs[-1][-1:] in ".?:" and line[:1] != " ":
+        elif line[:1] in "!*>-?+" or not paragraphs or (paragraphs[-1][-1:] in ".?:" and line[:1] != " "):
             paragraphs.append(line[3:] if line[:1] in "!*>-?+" else line)
         else:
             paragraphs[-1] += " " + line.strip()

@@ -106,8 +106,8 @@ def rests_on(labelers_are: str) -> str:
         )
     both = (
         f"estimates err as they did on {sum(map(len, SOURCES.values()))} public data sets, half people and "
-        "half LLM judges and automatic metrics (95 % intervals of accuracy covered 94 % of left-out sets with "
-        "judges)"
+        "half LLM judges and automatic metrics (95 % intervals of accuracy covered 94 % of left-out sets "
+        "with judges)"
     )
     if labelers_are == UNKNOWN_KIND:
         return f"{both}. With people as labelers, --labelers-are people gives narrower intervals"
