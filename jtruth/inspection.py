@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from jtruth._host import cross_table
+from jtruth._random import seeded
 from jtruth._validation import places, quoted, some
 from jtruth._validation.words import NO_ANSWER, is_list, number_of, typing_error
 from jtruth.answers import Answer, Check, Column, Document, Note, Notes, Table, finding_notes, how
@@ -99,6 +100,7 @@ def _distribution(number: dict) -> str:
     return f"{min(number)} to {max(number)}, median {median:g}"
 
 
+@seeded
 def inspect_labels(
     labels: Labels, *, file: str = "LABELS.csv", options: str = "", beside: dict | None = None, key: Any = 0
 ) -> Inspection:

@@ -300,7 +300,7 @@ class Labels:
         codes = check.row_codes(self.entries(None), sizes)
         if codes is None:
             first, inverse, counts = check.collapse_rows(self._table())
-            return Patterns(replace(self.restrict(first), tasks=None), inverse, counts)
+            return Patterns(replace(self, tasks=None).restrict(first), inverse, counts)
         number = (self.num_classes + 1) ** self.num_labelers
         seen, _, counts = check.occurring(codes, number)
         z = seen[:, None] // (self.num_classes + 1) ** np.arange(self.num_labelers) % (self.num_classes + 1)
@@ -393,13 +393,15 @@ class Labels:
     def _select(self, axis: str, size: str, names: str, chosen: Any) -> "Labels":
         """Keep and renumber the chosen samples or labelers."""
         chosen = check.distinct_indices(chosen, getattr(self, size), axis)
+        if chosen.size == getattr(self, size) and (np.diff(chosen) > 0).all():
+            return self
         new = np.full(getattr(self, size), -1, np.int32)
         new[chosen] = np.arange(chosen.size, dtype=np.int32)
         codes = new[np.asarray(getattr(self, axis))]
         leaves = {k: np.asarray(getattr(self, k))[codes >= 0] for k in ("sample", "labeler", "label")}
         leaves[axis] = codes[codes >= 0]
         known = getattr(self, names)
-        kept = None if known is None else tuple(known[i] for i in chosen)
+        kept = None if known is None else tuple(map(known.__getitem__, chosen.tolist()))
         own = self.self_agreement
         own = own[chosen] if own is not None and axis == "labeler" else own
         return replace(self, **leaves, **{size: int(chosen.size), names: kept, "self_agreement": own})
@@ -449,6 +451,35 @@ def must_be_labels(value: Any, name: str = "labels") -> Labels:
     if not isinstance(value, Labels):
         raise ValueError(f"{name} is a {type(value).__name__}; {advice_on(value)}")
     return value
+
+
+def matrix_labels(value: Any, classes: Iterable | None = None) -> Any:
+    """`Labels` of an array (samples, labelers) that can be nothing else; any other value as it is.
+
+    That is integers with -1 for gaps, names with None, or whole numbers in decimals with NaN or -1 for gaps.
+    Decimals without gaps may be log-likelihoods: `classes` says that they are labels.
+    """
+    plain = isinstance(value, list | tuple | np.ndarray | jax.Array) and is_concrete(value)
+    if not plain or hasattr(value, "class_posterior") or not _is_even(value):
+        return value
+    entries = np.asarray(value)
+    if entries.ndim != 2 or not entries.size:
+        return value
+    decimal, number = entries.dtype.kind == "f", None
+    gaps = np.isnan(entries) if decimal else np.zeros(entries.shape, bool)
+    known = entries[~gaps]
+    if known.dtype.kind in "fiu":
+        most, least = int(known.max(initial=0)), known.min(initial=0)
+        plain = most > 0 and least >= -1 and bool((known == np.round(known)).all())
+        if not plain or (decimal and classes is None and not gaps.any() and least == 0):
+            return value
+        number = most + 1 if classes is None else None
+    return Labels.from_matrix(entries, number, classes=classes, missing=np.nan if gaps.any() else -1)
+
+
+def _is_even(value: Any) -> bool:
+    """Whether rows of nested lists have one length."""
+    return hasattr(value, "shape") or len({len(row) if hasattr(row, "__len__") else -1 for row in value}) == 1
 
 
 def advice_on(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""The Python in README.md and CONTRIBUTING.md works as printed."""
+"""The Python in README.md and docs/extending.md works as printed."""
 
 import itertools
 import json

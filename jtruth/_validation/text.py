@@ -225,7 +225,8 @@ class TextTable(NamedTuple):
             self.columns.load(places)
         picked = tuple(self.columns[place] for place in places)
         for name, column in zip(columns.values(), picked, strict=True):
-            for value in different(column):
+            names = different(column)
+            for value in () if list(map(str.strip, names)) == names else names:
                 if value != value.strip():
                     rows = [k for k, other in enumerate(column) if other == value]
                     where = f"{self.source.at(rows)}: {name} {brief(value)} begins or ends with a space"
@@ -376,7 +377,8 @@ def whole_numbers(column: Sequence) -> Sequence:
     >>> whole_numbers(["1.0", "", "2.0"]), whole_numbers(["1.0", "1.5"]), whole_numbers(["001", "1.0"])
     (['1', '', '2'], ['1.0', '1.5'], ['001', '1.0'])
     """
-    names = [name for name in different(column) if isinstance(name, str)]
+    names = different(column)
+    names = [name for name in names if isinstance(name, str)] if {*map(type, names)} != {str} else names
     if ".0" not in "\n".join(names):
         return column
     given = [name for name in names if name.strip().casefold() not in MISSING_TEXT - {"-1"}]

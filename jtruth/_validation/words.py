@@ -243,7 +243,10 @@ def column_called(role: str, header: Sequence[str]) -> str | None:
 
 def rounded_note(ids: Sequence, what: str) -> tuple[str, ...]:
     """A sentence about long numbers that a spreadsheet would take for one."""
-    long = [name for name in map(str, ids) if len(name) > _DIGITS and name.isdecimal()]
+    texts = list(map(str, ids))
+    if max(map(len, texts), default=0) <= _DIGITS:
+        return ()
+    long = [name for name in texts if len(name) > _DIGITS and name.isdecimal()]
     alike = _groups(long, lambda name: (len(name), name[:_DIGITS]))
     if not alike:
         return ()

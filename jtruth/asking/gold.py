@@ -25,7 +25,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from jtruth._host import smoothed_vote_shares
-from jtruth._random import host_rng
+from jtruth._random import host_rng, seeded
 from jtruth._validation.words import number_of
 from jtruth.answers import Answer, Column, Document, Queue, facts
 from jtruth.io.gold import Gold
@@ -116,6 +116,7 @@ def strata_of(
     return stratum.reshape(-1), tuple(said)
 
 
+@seeded
 def ask_next(
     labels: Labels,
     num: int,

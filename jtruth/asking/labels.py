@@ -34,7 +34,7 @@ from scipy.special import softmax
 
 from jtruth._arrays import AnyArray, safe_log
 from jtruth._host import evenly, known_classes, labels_log_likelihood, log, log_odds, majority
-from jtruth._random import as_key
+from jtruth._random import as_key, seeded
 from jtruth._validation import choose, collapse_rows, positive_of
 from jtruth._validation.in_range import check_codes, check_positive
 from jtruth.answers import Answer, Column, Document, Queue, facts, warning_notes
@@ -170,6 +170,7 @@ class LabelRequest(Answer):
         return Document("Which labels should be collected next?", about, sentence, blocks)
 
 
+@seeded
 def next_labels(
     labels: Labels,
     y_pred: Int[np.ndarray, " samples"],

@@ -53,12 +53,13 @@ from scipy.special import softmax
 
 from jtruth._host import known_classes, log, picked
 from jtruth._one_line import one_line
-from jtruth._random import as_key, host_rng
+from jtruth._random import as_key, host_rng, seeded
 from jtruth.answers import Answer, Column, Document, Table, facts
 from jtruth.cleaning.learners import Learner, LinearLearner
 from jtruth.cleaning.state import State, model_chances
 
 _MOST = 2000  # parameters: their Hessian is written down
+_NEVER = 1e-8  # chance of an answer that sums leave out, of that of a mistake where most is open
 
 
 class Influence(NamedTuple):
@@ -68,7 +69,6 @@ class Influence(NamedTuple):
     aims: Float[np.ndarray, "samples answers parameters"]  # b: the same of the risk that is believed
     gap: Float[np.ndarray, " parameters"]  # r: gradient of that risk now
     chance: Float[np.ndarray, "samples answers"]  # p(answer | labels, features)
-    solved: Float[np.ndarray, "samples answers parameters"]  # H^-1 g
     inverse: Float[np.ndarray, "parameters parameters"]  # H^-1
     gradients: Float[np.ndarray, "samples parameters"]  # of each sample's loss now
     num_samples: int
@@ -78,9 +78,27 @@ class Influence(NamedTuple):
     @property
     def falls(self) -> Float[np.ndarray, " samples"]:
         """Expected fall of the risk by asking for each sample."""
-        rest = self.gap - np.einsum("ik,ikp->ip", self.chance, self.aims)  # without the sample itself
-        toward = rest[:, None, :] + self.aims - 0.5 * self.changes
-        return np.einsum("ik,ikp,ikp->i", self.chance, toward, self.solved)
+        (sample, weighted, aimed), (mean, mean_aim) = self.possible, self.expected
+        own = np.einsum("np,np->n", aimed, weighted @ self.inverse)
+        rest = np.einsum("ip,ip->i", self.gap - mean_aim, mean @ self.inverse)
+        return np.bincount(sample, own, len(self.chance)) + rest
+
+    @property
+    def possible(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Of every answer that may come: which sample, g, and b - g / 2, times the root of its chance."""
+        doubt = 1 - self.chance.max(axis=1).min()
+        sample, label = np.nonzero(self.chance > _NEVER * (doubt if doubt > 0 else 1.0))
+        root = np.sqrt(self.chance[sample, label])[:, None]
+        weighted = root * self.changes[sample, label]
+        if self.aims is self.changes:
+            return sample, weighted, 0.5 * weighted
+        return sample, weighted, root * self.aims[sample, label] - 0.5 * weighted
+
+    @property
+    def expected(self) -> tuple[np.ndarray, np.ndarray]:
+        """(samples, parameters) means of g and b over the answers."""
+        mean = np.einsum("ik,ikp->ip", self.chance, self.changes)
+        return mean, mean if self.aims is self.changes else np.einsum("ik,ikp->ip", self.chance, self.aims)
 
 
 def influence(state: State) -> Influence:
@@ -89,6 +107,23 @@ def influence(state: State) -> Influence:
     Raises:
         ValueError: a learner without derivatives, or a model of more than 2000 parameters.
     """
+    learner = state.learner
+    inverse, model, data = _inverse_hessian(state)
+    with jax.enable_x64(True):
+        changes, now = _changes(learner, model, *data, jnp.asarray(possible_evidence(state)))
+        changes, believed = np.asarray(changes, np.float64), class_chances(state)
+        chance, aims, gap = believed @ state.oracle, changes, np.zeros(changes.shape[-1])
+        if learner.kind != "ml":
+            joint = believed[:, None, :] * state.oracle.T[None]  # with each answer
+            total = joint.sum(axis=2, keepdims=True)
+            after = np.where(total > 0, joint / np.where(total > 0, total, 1), believed[:, None, :])
+            aims = np.asarray(_changes(learner, model, *data, jnp.asarray(after))[0], np.float64)
+            gap = np.einsum("ik,ikp->p", chance[~state.validation], aims[~state.validation])
+    return Influence(changes, aims, gap, chance, inverse, np.asarray(now), int((~state.validation).sum()))
+
+
+def _inverse_hessian(state: State) -> tuple[np.ndarray, Any, tuple[Any, Any, Any]]:
+    """H^-1 of a state, with its model and (features, evidence, which are used), as JAX has them."""
     learner = state.learner
     if type(learner).sample_loss is Learner.sample_loss:
         learner.sample_loss(None, None, None)  # says what to use instead
@@ -99,19 +134,8 @@ def influence(state: State) -> Influence:
         if size > _MOST:
             raise ValueError(f"the model has {size} parameters, but strategy 'risk' and stopping advice need "
                              f"{_MOST} or fewer; use fewer features, or another strategy")  # fmt: skip
-        changes, now = _changes(learner, model, *data, jnp.asarray(possible_evidence(state)))
-        changes, believed = np.asarray(changes, np.float64), class_chances(state)
-        chance, aims, gap = believed @ state.oracle, changes, np.zeros(changes.shape[-1])
-        if learner.kind != "ml":
-            joint = believed[:, None, :] * state.oracle.T[None]  # with each answer
-            total = joint.sum(axis=2, keepdims=True)
-            after = np.where(total > 0, joint / np.where(total > 0, total, 1), believed[:, None, :])
-            aims = np.asarray(_changes(learner, model, *data, jnp.asarray(after))[0], np.float64)
-            gap = np.einsum("ik,ikp->p", chance[~state.validation], aims[~state.validation])
         # Intercepts of a softmax are known up to a constant, where H is 0 and so are all gradients.
-        inverse = np.linalg.pinv(np.asarray(_hessian(learner, model, *data)), 1e-9, hermitian=True)
-    count = int((~state.validation).sum())
-    return Influence(changes, aims, gap, chance, changes @ inverse, inverse, np.asarray(now), count)
+        return np.linalg.pinv(np.asarray(_hessian(learner, model, *data)), 1e-9, hermitian=True), model, data
 
 
 @partial(jax.jit, static_argnums=0)
@@ -130,17 +154,26 @@ def _hessian(learner: Learner, model: Any, x: Any, evidence: Any, where: Any) ->
 @partial(jax.jit, static_argnums=0)
 def _changes(learner: Learner, model: Any, x: Any, evidence: Any, where: Any, outcome: Any) -> Any:
     """g of every sample and answer, and the gradients now."""
-    now, then = _now_and_then(jax.grad, learner, model, x, evidence, outcome)
+    flat, unravel = ravel_pytree(model)
+    of_sample = jax.grad(lambda theta, xi, ei: learner.sample_loss(unravel(theta), xi, ei))
+    now = jax.vmap(of_sample, in_axes=(None, 0, 0))(flat, x, evidence)
+    then = jax.vmap(jax.vmap(of_sample, in_axes=(None, None, 0)), in_axes=(None, 0, 0))(flat, x, outcome)
     return (then - now[:, None, :]) / where.sum().astype(now.dtype), now
 
 
-@partial(jax.jit, static_argnums=(0, 1))
-def _now_and_then(derivative: Any, learner: Learner, model: Any, x: Any, evidence: Any, outcome: Any) -> Any:
-    """`jax.grad` or `jax.hessian` of the loss of single samples, now and after each answer."""
+@partial(jax.jit, static_argnums=0)
+def _turned(learner: Learner, model: Any, x: Any, evidence: Any, outcome: Any, chance: Any) -> Any:
+    """What the Hessian of a sum of losses gains by answers, expected over them."""
     flat, unravel = ravel_pytree(model)
-    of_sample = derivative(lambda theta, xi, ei: learner.sample_loss(unravel(theta), xi, ei))
-    now = jax.vmap(of_sample, in_axes=(None, 0, 0))(flat, x, evidence)
-    return now, jax.vmap(jax.vmap(of_sample, in_axes=(None, None, 0)), in_axes=(None, 0, 0))(flat, x, outcome)
+
+    def change(theta):
+        def loss(xi, ei):
+            return learner.sample_loss(unravel(theta), xi, ei)
+
+        then = jax.vmap(jax.vmap(loss, in_axes=(None, 0)))(x, outcome)
+        return (chance * then).sum() - jax.vmap(loss)(x, evidence).sum()
+
+    return jax.hessian(change)(flat)
 
 
 def twin(state: State) -> State:
@@ -178,19 +211,22 @@ def possible_evidence(state: State) -> Float[np.ndarray, "samples answers classe
 def best_batch(effects: Influence, value: Float[np.ndarray, " samples"], num: int) -> list[int]:
     """`num` samples, each seeing less to gain near those before it; `value`: factor of its fall, 0: never."""
     inverse, gap, free, chosen = effects.inverse.copy(), effects.gap.copy(), value > 0, []
-    root = np.sqrt(effects.chance)[..., None]
-    weighted, aimed = root * effects.changes, root * (effects.aims - 0.5 * effects.changes)
-    mean, mean_aim = (np.einsum("ik,ikp->ip", effects.chance, a) for a in (effects.changes, effects.aims))
+    (sample, weighted, aimed), (mean, mean_aim) = effects.possible, effects.expected
+    own, turned = np.einsum("np,np->n", aimed, weighted @ inverse), mean @ inverse
     for _ in range(min(num, int(free.sum()))):
-        falls = np.einsum("ikp,pq,ikq->i", aimed, inverse, weighted, optimize=True)
-        falls += np.einsum("ip,pq,iq->i", gap - mean_aim, inverse, mean, optimize=True)
+        falls = np.bincount(sample, own, len(value)) + np.einsum("ip,ip->i", gap - mean_aim, turned)
         best = int(np.argmax(np.where(free, worth(falls, value), -np.inf)))
         chosen.append(best)
         free[best] = False
         gap -= mean[best]
-        for g in weighted[best]:
-            turned = inverse @ g
-            inverse -= effects.num_samples * np.outer(turned, turned) / (1 + effects.num_samples * g @ turned)
+        g = weighted[sample == best].T  # H gains N g g'; its inverse loses root root' (Woodbury)
+        root = inverse @ g
+        factor = np.linalg.cholesky(np.eye(g.shape[1]) / effects.num_samples + g.T @ root)
+        root = np.linalg.solve(factor, root.T).T
+        inverse -= root @ root.T
+        seen = weighted @ root
+        own -= np.einsum("nk,nk->n", 0.5 * seen if effects.aims is effects.changes else aimed @ root, seen)
+        turned -= (mean @ root) @ root.T
     return chosen
 
 
@@ -231,9 +267,11 @@ class Advice(Answer):
         return Document("Is more cleaning worth it?", "", self.sentence, blocks)
 
 
+@seeded
 def stopping_advice(
-    state: State, num: int = 20, *, worth: float = 0.002, num_draws: int = 200, key: Any = None
-) -> Advice:
+    state: State, num: int = 20, *, worth: float = 0.002, num_draws: int = 200, key: Any = None,
+    effects: Influence | None = None,
+) -> Advice:  # fmt: skip
     """Expected gain of accuracy by the next `num` answers, and whether that is worth it.
 
     Args:
@@ -242,6 +280,7 @@ def stopping_advice(
         worth: least gain (of accuracy, .002 is .2 points) by `num` answers that is worth asking them.
         num_draws: of the truth.
         key: 0 if None.
+        effects: of this state, where `ask` has worked them out (`Request.effects`).
 
     Raises:
         ValueError: a learner without derivatives, or fewer samples left than `num`.
@@ -249,7 +288,7 @@ def stopping_advice(
     free = int(state.open.sum())
     if not 1 <= num <= free:
         raise ValueError(f"num is {num}, but {free} samples are left to ask for; give 1 to {free}")
-    effects = influence(state)
+    effects = influence(state) if effects is None else effects
     chosen = best_batch(effects, state.open / state.costs, num)
     gains = simulated_gains(state, effects, chosen, num_draws, host_rng(as_key(key), "stopping advice"))
     gain, error = float(gains.mean()), float(gains.std(ddof=1) / np.sqrt(num_draws))
@@ -279,9 +318,8 @@ def simulated_gains(
     with jax.enable_x64(True):
         model = jax.tree.map(jnp.asarray, of_x)
         rows = jnp.asarray(x[chosen]), jnp.asarray(state.evidence[chosen]), jnp.asarray(outcome)
-        now, then = _now_and_then(jax.hessian, learner, model, *rows)
-    # The expected change of H by these answers is 0 for losses that are linear in the score.
-    change = np.einsum("ik,ikpq->pq", chances, np.asarray(then)) - np.asarray(now).sum(axis=0)
+        # The expected change of H by these answers is 0 for losses that are linear in the score.
+        change = np.asarray(_turned(learner, model, *rows, jnp.asarray(chances)))
     after_all = np.linalg.pinv(effects.inverse, 1e-9, hermitian=True) + change / effects.num_samples
     steps = -effects.changes[chosen] @ np.linalg.pinv(after_all, 1e-9, hermitian=True)
     log_p = state.log_likelihood[chosen]
@@ -305,11 +343,11 @@ def _believed(state: State, effects: Influence) -> tuple[np.ndarray, np.ndarray]
     """Mean and covariance of the model that would be right: of a learner that knows the noise."""
     if state.learner.kind == "labels" and not isinstance(state.learner, LinearLearner):
         raise ValueError("stopping advice for a learner that ignores label noise needs LinearLearner")
+    used, inverse = effects.gradients[~state.validation], effects.inverse
     if isinstance(state.learner, LinearLearner):
         weak = LinearLearner("ml", _WEAK * state.learner.regularisation)
         state = state._replace(learner=weak).refitted()
-        effects = influence(state)
-    used, inverse = effects.gradients[~state.validation], effects.inverse
+        inverse = _inverse_hessian(state)[0]
     flat, _ = ravel_pytree(jax.tree.map(np.asarray, state.learner.standard(state.model, state.x)[0]))
     covariance = inverse / len(used)
     if state.learner.kind != "ml":  # a loss that is no likelihood
@@ -317,6 +355,7 @@ def _believed(state: State, effects: Influence) -> tuple[np.ndarray, np.ndarray]
     return np.asarray(flat, np.float64), covariance
 
 
+@seeded
 def gold_splits(
     splits: Sequence[tuple[int, int, int]],
     *,

@@ -26,7 +26,7 @@ from scipy.special import expit
 from jtruth._one_line import one_line
 from jtruth._random import host_rng, stream
 from jtruth._validation import choose, quoted
-from jtruth.cleaning.expected_fall import answer_chances, best_batch, influence, worth
+from jtruth.cleaning.expected_fall import Influence, answer_chances, best_batch, influence, worth
 from jtruth.cleaning.learners import Learner, LinearLearner
 from jtruth.cleaning.state import State, data_of, model_chances, with_probabilities
 from jtruth.labels import Labels
@@ -132,7 +132,11 @@ def random(key: Any, state: State) -> Scores:
 
 def risk(key: Any, state: State) -> Scores:
     """Ours: expected fall of the believed risk of the learner per unit of cost (`expected_fall`)."""
-    return worth(influence(state).falls, 1 / state.costs)
+    return _risk(influence(state), state)
+
+
+def _risk(effects: Influence, state: State) -> Scores:
+    return worth(effects.falls, 1 / state.costs)
 
 
 STRATEGIES: dict[str, Callable[[Any, State], Scores]] = {
@@ -199,6 +203,7 @@ class Request(NamedTuple):
     scores: Float[np.ndarray, " asked"]
     reasons: tuple[str, ...]
     state: State  # with these samples pending: hand it to `answer`
+    effects: Influence | None = None  # of all possible answers, by which strategy "risk" asks
 
     __repr__ = one_line
 
@@ -264,9 +269,10 @@ def ask(state: State, num: int = 1) -> Request:
         num_open = int(free.sum())
         raise ValueError(f"num is {num}, but {num_open} samples are left to ask for; give 1 to {num_open}")
     key = stream(state.seed, "cleaning", len(state.answers), len(state.pending))
-    scores = STRATEGIES[state.strategy](key, state)
-    if state.strategy == "risk" and num > 1:
-        chosen = np.array(best_batch(influence(state), free / state.costs, num))
+    effects = influence(state) if state.strategy == "risk" else None
+    scores = STRATEGIES[state.strategy](key, state) if effects is None else _risk(effects, state)
+    if effects is not None and num > 1:
+        chosen = np.array(best_batch(effects, free / state.costs, num))
     else:
         shuffled = host_rng(key, "ties of scores").permutation(scores.size)
         order = shuffled[np.argsort(-np.where(free, scores, -np.inf)[shuffled], kind="stable")]
@@ -280,7 +286,7 @@ def ask(state: State, num: int = 1) -> Request:
         f"combined posterior: {classes[chance[i].argmax()]} ({chance[i].max():.2f})"
         for i in chosen
     )
-    return Request(chosen, names, scores[chosen], reasons, asked)
+    return Request(chosen, names, scores[chosen], reasons, asked, effects)
 
 
 def answer(state: State, classes: Mapping[Any, int], *, truth: tuple[Any, Any] | None = None) -> State:

@@ -114,7 +114,7 @@ def queue(
         {"task": task, "reason": reason, "score": float(score)}
         for task, reason, score in zip(request.tasks, request.reasons, request.scores, strict=True)
     ]
-    advice = stopping_advice(state, min(_ADVISED, num_open), key=state.seed)
+    advice = stopping_advice(state, min(_ADVISED, num_open), key=state.seed, effects=request.effects)
     forecast = {k: v for k, v in asdict(advice).items() if k not in ("worth_it", "sentence")}  # (**)
     counted = {} if wrong is None else {"expected_wrong": wrong.expected, "interval": list(wrong.interval)}
     accuracy, what = state.trail[-1][1], HELD.get(state.strategy, "score")

@@ -15,6 +15,7 @@ import jax
 import numpy as np
 from jaxtyping import Bool, Float, Int
 
+from jtruth._cache import keep_programs
 from jtruth._host import log
 from jtruth._one_line import one_line, picture
 from jtruth._random import as_key, host_rng
@@ -105,6 +106,7 @@ class State(NamedTuple):
 
     def refitted(self) -> "State":
         """The learner trained on what is known now; a doubt where it stopped early."""
+        keep_programs()  # most of the time of a small cleaning is compilation
         model, converged = self.learner.fit(self.x, self.evidence, ~self.validation, self.model)
         doubt = (
             f"{type(self.learner).__name__} did not converge after {len(self.answers)} answers, so its "

@@ -189,7 +189,7 @@ def sensitivity(args: Any) -> None:
     choose("--what", args.what, tuple(ways()))
     with progress("values") as advance:
         result, notes, _ = judged(args)
-        answer = with_notes(result.sensitivity(args.what, key=args.seed, progress=advance), notes)
+        answer = with_notes(result.sensitivity_analysis(args.what, key=args.seed, progress=advance), notes)
     document, tipping = answer.blocks(), None
     if args.threshold is not None:
         tipping = answer.sentence(args.metric, args.threshold)

@@ -23,7 +23,7 @@ from jtruth.io.gold import INCLUSION, SIZE, STRATUM, read_gold_sample
 from jtruth.io.parsing import as_table
 from jtruth.io.plan import UNKNOWN
 from jtruth.io.reading import Opened, labels_of_rows, opened
-from jtruth.io.tables import one_column, probability_columns
+from jtruth.io.tables import one_column, probability_columns, usual_columns
 from jtruth.labels import Labels
 from jtruth.noise import ConfusionMatrices, DifficultyFallibility, DrawnMatrices, NoiseModel, Symmetric
 
@@ -260,7 +260,7 @@ class Tables:
             return table, {"plan": self.plan, "task": table.header[0], "label": table.header[1]}
         typed = getattr(self.args, f"{kind}_label", None)
         table, task = self.keyed(path, getattr(self.args, f"{kind}_task", None))
-        label = typed or self._label_in(table, task)
+        label = typed or self._label_in(table, task, "prediction" if kind == "pred" else kind)
         wanted = {"task": task, "label": label}
         if kind == "pred" and typed is None and label not in table.header:
             if probability_columns(table.header, self.labels) is not None:
@@ -275,13 +275,11 @@ class Tables:
             one_column(table, label, "gold" if kind == "gold" else "prediction", self.labels)
         return table, {"plan": self.plan, **wanted}
 
-    def _label_in(self, table: TextTable, task: str) -> str:
-        """The column of classes: of two columns the other one, whatever its name."""
-        others = [one for one in table.header if one not in (task, "score", INCLUSION, STRATUM)]
-        if len(table.header) == 2 and len(others) == 1:
-            return others[0]
+    def _label_in(self, table: TextTable, task: str, role: str) -> str:
+        """The column of classes: as named for the labels, by its name, or the other one of two columns."""
         usual = self.args.label or "label"
-        return column_called("label", others) or usual if usual == "label" else usual
+        plain = usual == "label" or len(table.header) == 2
+        return usual_columns(table, task, None, role)[1] if plain else usual
 
     def _scored(self, path: Path) -> tuple[Any, dict[str, Any]]:
         """A table of scores or probabilities, and how to read it: no column of classes is needed."""
@@ -294,6 +292,10 @@ class Tables:
     def _inside(self, path: Path) -> TextTable | None:
         """The table of column:NAME, export:NAME or worker:NAME, in the file of labels; None for a file."""
         name = column_of(path)
+        if name is None and str(path) in self.opened.table.header and not Path(path).exists():
+            raise ValueError(
+                f"there is no file {str(path)!r}; for the column of the labels say {_COLUMN}{path}"
+            )
         if name is None or not str(path).startswith(_COLUMN):
             return None if name is None else apply.of_worker(self.rows, name)
         return apply.beside(self.opened.table, self.plan, name)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from jtruth._random import Stated, as_key, stated, stream
+from jtruth._random import Stated, as_key, seeded, stated, stream
 from jtruth._validation import choose, places
 from jtruth._validation.words import Read, number_of, plain, some
 from jtruth.answers import Answer, Column, Curve, Document, Table, facts, how, warning_notes
@@ -83,6 +83,7 @@ class LabelerAgreement(Answer):
         return Document("How much do the labelers agree?", about, sentence, blocks, alarms)
 
 
+@seeded
 def labeler_agreement(
     labels: Any, other: Any = None, *, weights: str = "nominal", differences: str | None = None,
     level: float = 0.95, key: Any = None,
@@ -230,6 +231,7 @@ class Consensus(Answer):
         return Document("What is the class of each sample?", about, sentence, blocks)
 
 
+@seeded
 def consensus(
     labels: Labels, method: str = "dawid_skene", *, gold: Any = None, prior: Any = None, key: Any = None,
     **options: Any,

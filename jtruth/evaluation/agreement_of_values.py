@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from jtruth._random import Key, as_key, stream
+from jtruth._random import Key, as_key, seeded, stream
 from jtruth._validation import as_list, brief, collapse_rows
 from jtruth._validation.words import number_of, plain, some
 from jtruth.answers import Answer, Column, Document, Table, facts, how, warning_notes
@@ -72,6 +72,7 @@ class SetAgreement(Answer):
         return Document("How much do labelers agree on sets?", about, sentence, blocks, next=following)
 
 
+@seeded
 def set_agreement(
     task: Iterable, worker: Iterable, sets: Iterable[Iterable], *, distance: str = "masi",
     level: float = 0.95, key: Key | None = None,
@@ -157,6 +158,7 @@ class RatingAgreement(Answer):
         return Document("How much do the raters agree?", about, sentence, blocks)
 
 
+@seeded
 def rating_agreement(
     task: Iterable, worker: Iterable, values: Any, *, level: float = 0.95, key: Key | None = None
 ) -> RatingAgreement:

@@ -29,7 +29,7 @@ from jtruth._arrays import AnyArray
 from jtruth._cache import keep_programs
 from jtruth._mesh import over_sets
 from jtruth._one_line import one_line
-from jtruth._random import as_key
+from jtruth._random import as_key, seeded
 from jtruth._validation import by_class, choose, present
 from jtruth._validation.in_range import check_codes, check_rows
 from jtruth._validation.words import some
@@ -69,6 +69,7 @@ class BatchEvaluation(NamedTuple):
     __repr__ = one_line
 
 
+@seeded
 def evaluate_batch(
     y_pred: Shaped[AnyArray, "sets samples"],
     labels: Shaped[AnyArray, "sets samples labelers"],

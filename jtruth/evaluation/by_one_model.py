@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from jtruth._random import as_key, stated
+from jtruth._random import as_key, seeded, stated
 from jtruth._validation import choose
 from jtruth._validation.words import Read
 from jtruth.answers import Check
@@ -57,6 +57,7 @@ def the_prior(num_classes: int) -> Smoothing:
     return Smoothing(2.0, 1.0 / (num_classes - 1), 1.0)
 
 
+@seeded
 def quick_labelers(labels: Labels | Stream, *, key: Any = None, level: float = 0.95) -> LabelerReport:
     """What `evaluate_labelers` says of each labeler, by the normal law around a mode instead of sampling.
 
@@ -135,6 +136,7 @@ def _habits_of_some(
     return tuple({**row, **habits[row["worker"]]} for row in rows), likely, changed
 
 
+@seeded
 def labelers_by_model(
     labels: Labels, model: str, *, key: Any = None, level: float = 0.95, settings: Any = None
 ) -> LabelerReport:

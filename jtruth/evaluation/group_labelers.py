@@ -13,7 +13,7 @@ import numpy as np
 
 from jtruth import _validation as check
 from jtruth._host import majority
-from jtruth._random import Stated, as_key, stated, stream
+from jtruth._random import Stated, as_key, seeded, stated, stream
 from jtruth._validation.words import number_of, plain
 from jtruth.answers import Answer, Column, Curve, Document, Table, facts, how, law_row, warning_notes
 from jtruth.evaluation import inputs
@@ -143,6 +143,7 @@ class LabelersByGroup(Answer):
         return f"No difference is clear; the clearest is: {text} ({kind}s)."
 
 
+@seeded
 def labelers_by_group(
     labels: Labels, by: Any, *, gold: Any = None, key: Any = None, level: float = 0.95, **options: Any
 ) -> LabelersByGroup:

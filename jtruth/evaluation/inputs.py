@@ -24,7 +24,7 @@ from jtruth.evaluation import one_judge
 from jtruth.evaluation.assumptions.model_error import check_kind
 from jtruth.evaluation.parts import IN_SAMPLE, OF_ALL_CLASSES, OF_ONE_CLASS, POPULATION, Check
 from jtruth.io.gold import Gold
-from jtruth.labels import Labels, advice_on, must_be_labels
+from jtruth.labels import Labels, advice_on, matrix_labels, must_be_labels
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.noise import IndependentLabelers, NoiseModel
 from jtruth.noise.base import check_known_labels
@@ -36,8 +36,8 @@ from jtruth.tables.posterior import TableDraws, TablePosterior
 
 
 def as_labels(values: Any, what: str = "labels") -> Labels:
-    """The labels, or an error that says what was handed over and how to make `Labels` of it."""
-    labels = must_be_labels(values, what)
+    """The labels, also of a plain label matrix; or an error that says how to make `Labels` of it."""
+    labels = must_be_labels(matrix_labels(values), what)
     labels.entries(None)  # refuses codes outside of their sizes
     return labels
 
@@ -276,7 +276,7 @@ def read_labels_alone(
 
 def read(y_pred: Any, labels: Any, noise: Any, prior: Any, gold: Any, positive: Any) -> Inputs:
     """Check everything and build the known noise model, if one was given."""
-    labels = one_judge.labels_of_nobody(y_pred, gold) if labels is None else labels
+    labels = one_judge.labels_of_nobody(y_pred, gold) if labels is None else matrix_labels(labels)
     fitted = prior is None and noise is None and not isinstance(labels, Labels) and _of_fit(labels)
     if fitted:
         labels, prior = fitted

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from jtruth._host import cross_table
-from jtruth._random import Stated, stream
+from jtruth._random import Stated, seeded, stream
 from jtruth._validation import choose, positive_line
 from jtruth._validation.words import number_of, plain, series
 from jtruth.answers import Answer, Check, Column, Document, Table, blocks, facts, how
@@ -284,6 +284,7 @@ ONLY_GOLD = (
 )
 
 
+@seeded
 def evaluate_labelers(
     labels: Labels,
     *,

@@ -1,6 +1,7 @@
 """The answer of `evaluate`: laws of the metrics with assumptions, checks and warnings, and its blocks."""
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -107,8 +108,26 @@ class Evaluation(Answer):
 
     @property
     def specificity(self) -> Estimate:
-        """Share of negatives that are predicted negative (TNR); sensitivity (TPR) is `recall`."""
+        """Share of negatives that are predicted negative (TNR)."""
         return self.estimate("specificity")
+
+    @property
+    def fpr(self) -> Estimate:
+        """False-positive rate: `false_alarm_rate`, by its name in scikit-learn."""
+        return self.false_alarm_rate
+
+    @property
+    def fnr(self) -> Estimate:
+        """False-negative rate, the share of positives that are predicted negative."""
+        return self.estimate("fnr")
+
+    @property
+    def sensitivity(self) -> Estimate:
+        """Recall (TPR) by its name in medicine; called, it is `sensitivity_analysis`, which had this name."""
+        recall, analysis = copy(self.recall), self.sensitivity_analysis
+        called = {"__call__": lambda _, *args, **options: analysis(*args, **options)}
+        object.__setattr__(recall, "__class__", type("Recall", (type(recall),), called))
+        return recall
 
     def f_score(self, beta: float = 1.0) -> Estimate:
         """F_beta of the positive class, in which recall weighs beta times as much as precision."""
@@ -183,7 +202,7 @@ class Evaluation(Answer):
         return replace(self, target=target, posterior=table, metrics=metrics, what_if=rows, basis=basis,
                        labelers=())  # fmt: skip
 
-    def sensitivity(
+    def sensitivity_analysis(
         self,
         what: str = "shared_errors",
         *,

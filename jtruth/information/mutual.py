@@ -22,7 +22,7 @@ from scipy.special import logsumexp, rel_entr, softmax
 
 from jtruth._arrays import AnyArray, is_concrete
 from jtruth._host import log, picked
-from jtruth._random import as_key, host_rng, streams
+from jtruth._random import as_key, host_rng, seeded, streams
 from jtruth.information.law import (
     BITS,
     MOST_CLASSES,
@@ -85,6 +85,7 @@ class Information(NamedTuple):
     error: float = float("nan")  # eps' of the one symmetric labeler worth as much (`equivalent_labeler`)
 
 
+@seeded
 def mutual_information(
     noise, prior: Prior, *, num_labelers: int | None = None, key: Any = None
 ) -> Information:

@@ -337,24 +337,31 @@ def by_group(table: TextTable, plan: FilePlan, name: str) -> tuple[FilePlan, dic
         raise ValueError(
             table.source.says(f"no column {name!r} to group by; the columns are {there}. {units}")
         )
-    empty = [k for k, one in enumerate(groups) if not one]
-    if empty:
+    groups = coded(groups)
+    if not all(groups.names) and (empty := [k for k, one in enumerate(groups) if not one]):
         raise ValueError(
             f"{table.source.at(empty)}: column {(name if name in table.header else column)!r} is empty, but "
             "each row needs a group. Fill it in, or remove such rows from the file"
         )
     alone = tuple(one for one in plan.task or () if one != name)
     plan = replace(plan, task=alone) if plan.task and not alone else plan  # samples are rows then
-    items = ids_of(table, FilePlan(task=alone))
-    pairs = set(zip(items, groups, strict=True))
-    if len(pairs) > len({item for item, _ in pairs}):
-        if name in table.header and not all(number_in(one) == number_in(one) for one in groups):
+    items = coded(ids_of(table, FilePlan(task=alone)))
+    if _in_several(items, groups):
+        if name in table.header and not all(number_in(one) == number_in(one) for one in groups.names):
             when = times_of(groups, f"column {name!r}")
             groups = groups if when is None else _first(items, when, groups)
-        pairs = set(zip(items, groups, strict=True))
-    if len(pairs) > len({item for item, _ in pairs}):
-        plan = replace(plan, task=(*alone, name))
-    return plan, dict(zip(ids_of(table, plan), zip(groups, items, strict=True), strict=True))
+        if _in_several(items, groups):
+            plan = replace(plan, task=(*alone, name))
+    ids = coded(ids_of(table, plan))
+    place, first, _ = occurring(ids.codes, len(ids.names))
+    return plan, {ids.names[k]: (groups[j], items[j]) for k, j in zip(place, first.tolist(), strict=True)}
+
+
+def _in_several(items: Coded, groups: Coded) -> bool:
+    """Whether some item lies in two groups."""
+    last = np.zeros(len(items.names), np.int32)
+    last[items.codes] = groups.codes
+    return bool((last[items.codes] != groups.codes).any())
 
 
 def columns_beside(
@@ -405,26 +412,30 @@ def _time_column(table: TextTable, plan: FilePlan, unit: str) -> str:
     return found[0]
 
 
-def _units(table: TextTable, plan: FilePlan, column: str, unit: str) -> list[str]:
+def _units(table: TextTable, plan: FilePlan, column: str, unit: str) -> Coded:
     """Of each row the hour, day, week (its Monday), ... in which its sample has its first time."""
     (cells,) = table.pick({column: column})
     when = times_of(cells, f"column {column!r}")
     if when is None:
         raise ValueError(table.source.says(f"{column!r} holds no times; write {_AS}"))
-    days = np.where(np.isnan(when), 0.0, when).astype("M8[s]")
+    days = when.astype("M8[s]")
     if unit == "week":  # 1970-01-01 was a Thursday
         days = (days.astype("M8[D]") + 3).astype("M8[W]").astype("M8[D]") - 3
-    names = [f"{one:{UNITS[unit]}}" for one in days.astype("M8[s]").tolist()]
+    kept = {"hour": "h", "month": "M", "quarter": "M", "year": "Y"}.get(unit, "D")
+    moments, code = np.unique(days.astype(f"M8[{kept}]"), return_inverse=True)
+    names = ["" if one is None else f"{one:{UNITS[unit]}}" for one in moments.astype("M8[s]").tolist()]
     if unit == "quarter":
-        names = [f"{name[:5]}Q{(int(name[5:]) + 2) // 3}" for name in names]
-    return _first(ids_of(table, plan), when, ["" if t != t else n for n, t in zip(names, when, strict=True)])
+        names = [name and f"{name[:5]}Q{(int(name[5:]) + 2) // 3}" for name in names]
+    return _first(ids_of(table, plan), when, merged(code, names))
 
 
-def _first(samples: Sequence[str], when: np.ndarray, names: Sequence[str]) -> list[str]:
+def _first(samples: Sequence[str], when: np.ndarray, names: Coded) -> Coded:
     """Of each row the name of the earliest row of its sample."""
-    order = np.argsort(when, kind="stable")[::-1].tolist()  # NaN, the last, is overwritten
-    of = dict(zip([samples[k] for k in order], [names[k] for k in order], strict=True))
-    return [str(of[one]) for one in samples]
+    order = np.argsort(when, kind="stable")[::-1]  # NaN, the last, is overwritten
+    place = coded(samples)
+    of = np.zeros(len(place.names), np.int32)
+    of[place.codes[order]] = names.codes[order]
+    return Coded(of[place.codes], names.names)
 
 
 def order_of(table: TextTable, plan: FilePlan, name: str, labels: Labels) -> np.ndarray:

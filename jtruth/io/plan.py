@@ -231,6 +231,8 @@ def _by_cells(columns: Columns, plan: FilePlan, worker: str | None, label: str |
     three = (
         _by_structure(columns, task, worker, alike) if task and not label and worker not in alike else None
     )
+    if not task and worker and label and len(alike) < 2:
+        three = _only_key(columns, worker, label)
     if three:
         return replace(plan, layout=LONG, **three)
     if len(alike) > 1 or (len(alike) == 1 and len(free) < len(columns.header)):
@@ -274,6 +276,17 @@ def _by_structure(
     label = rest[1 - rest.index(who[0])]
     why = f"{who[0]!r} distinguishes the labels of a sample, and {label!r} repeats"
     return {"worker": who[0], "label": label, "reasons": {"worker": why}}
+
+
+def _only_key(columns: Columns, worker: str, label: str) -> dict[str, Any] | None:
+    """The sample, where names tell labeler and label: the one column that repeats with each labeler."""
+    rest = [n for n in _without(columns.free, worker, label) if role_of(n) is None and not is_beside(n)]
+    rest = [n for n in rest if not columns.is_time(n) and 4 * columns.repeated((n,)) >= columns.size > 1]
+    keys = [name for name in rest if len(columns.values(name)) > 1 and columns.unique((name, worker))]
+    if not keys or columns.repeated(keys[:1]) != columns.repeated(keys):  # none, or they name other samples
+        return None
+    why = f"{keys[0]!r} repeats, once for each labeler, and no other column does"
+    return {"task": (keys[0],), "worker": worker, "label": label, "reasons": {"task": why}}
 
 
 def _unknown(columns: Columns, plan: FilePlan) -> FilePlan:

@@ -237,7 +237,9 @@ def usual_columns(table: TextTable, task: str, label: str | None, role: str) -> 
     others = [name for name in table.header if name != task]
     if label is not None or "label" in others:
         return task, label or "label"
-    named = column_called("label", others) or next((name for name in others if role_of(name) == role), None)
+    called = [name for name in others if role_of(name) == role]
+    called = [name for name in called if "pred" in name.casefold()] or called  # "prediction" beside "model"
+    named = column_called("label", others) or (called[0] if called else None)
     return task, named or (others[0] if len(others) == 1 and others != ["score"] else "label")
 
 

@@ -34,7 +34,7 @@ import numpy as np
 from scipy.special import betaincinv, ndtri
 
 from jtruth import _validation as check
-from jtruth._random import Stated, host_rng, stated
+from jtruth._random import Stated, host_rng, seeded, stated
 from jtruth._validation.in_range import check_counts, check_probabilities
 from jtruth.answers import Answer, Column, Document, Table, facts, warning_notes
 from jtruth.answers.blocks import share_text
@@ -227,6 +227,7 @@ _WHY = (
 )
 
 
+@seeded
 def estimate_error_rate(
     differ: HowMany, *, mislabeling: Known, method: str = "delta", level: float = 0.95, key: Any = None
 ) -> RateEstimate:
@@ -303,6 +304,7 @@ def corrected_share(called: Any, sensitivity: Any, specificity: Any) -> tuple[An
     return called + specificity - 1, sensitivity + specificity - 1 + 0 * called
 
 
+@seeded
 def rogan_gladen(
     called: HowMany,
     *,

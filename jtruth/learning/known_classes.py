@@ -21,6 +21,7 @@ from jaxtyping import Float, Num
 from scipy.special import ndtri, softmax
 
 from jtruth._host import diagonal_rows, labels_log_likelihood, log, vote_shares
+from jtruth._random import seeded
 from jtruth._validation import quoted
 from jtruth._validation.in_range import check_not_negative
 from jtruth.labels import Labels
@@ -29,6 +30,7 @@ from jtruth.learning._fit import Fit, clamp, exchanged, gold_and_prior, one_hot,
 _LEVEL = 0.95  # of the one-sided error that an accuracy must be above chance by
 
 
+@seeded
 def fit_known_classes(
     labels: Labels, *, key: Any = None, gold: Any = None, prior: Any = None, pseudo: float = 1.0
 ) -> Fit:

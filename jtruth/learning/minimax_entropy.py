@@ -28,6 +28,7 @@ from scipy.special import softmax
 from jtruth import _validation as check
 from jtruth._arrays import AnyArray
 from jtruth._iterate import minimise
+from jtruth._random import seeded
 from jtruth._validation.in_range import check_positive
 from jtruth.labels import Labels
 from jtruth.learning._fit import Fit, exchanged, first_guess, not_converged, soft_counts, unlabelled
@@ -77,6 +78,7 @@ def one_class_only(labels: Labels) -> str | None:
     return None
 
 
+@seeded
 def fit_minimax_entropy(
     labels: Labels,
     *,

@@ -37,6 +37,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from jtruth import _host
+from jtruth._random import seeded
 from jtruth.labels import Labels
 from jtruth.learning._fit import Fit, exchanged, first_guess, soft_counts, unlabelled
 from jtruth.learning.annotation.models import beta_levels, chances
@@ -50,6 +51,7 @@ _PSEUDO = Smoothing(0.5, 0.1)  # counts added to the matrices of `fit_sequential
 _SHOWN = 0.1, 0.5  # counts added to labels shown that were repeated unseen, and to those that were not
 
 
+@seeded
 def fit_difficulty_fallibility(
     labels: Labels,
     *,
@@ -108,6 +110,7 @@ def difficulty_fallibility(data: em.LongForm, settings: Any) -> em.Model:
     return em.of_probabilities(joint, (jnp.zeros((1, 2), nodes.dtype),))
 
 
+@seeded
 def fit_glad(
     labels: Labels,
     *,
@@ -199,6 +202,7 @@ def not_two_classes(labels: Labels) -> str | None:
     )
 
 
+@seeded
 def fit_welinder(
     labels: Labels,
     *,

@@ -35,7 +35,7 @@ from scipy.special import ndtri, softmax
 from jtruth import _validation as check
 from jtruth._arrays import safe_log
 from jtruth._host import cross_table, diagonal_rows, log, vote_shares
-from jtruth._random import as_key, host_rng
+from jtruth._random import as_key, host_rng, seeded
 from jtruth._validation.in_range import check_not_negative, check_rows, check_whole
 from jtruth.labels import Labels
 from jtruth.learning._fit import Fit, check_steps, clamp, gold_and_prior
@@ -221,6 +221,7 @@ def _slopes(posterior: Any, q: Any) -> Any:
     return (posterior - q) * safe_log(jnp.where(q > 0, q, 1))
 
 
+@seeded
 def fit_noise_layer(
     labels: Labels,
     probabilities: Any,

@@ -42,6 +42,7 @@ from scipy.special import softmax
 
 from jtruth import _validation as check
 from jtruth._host import log, vote_shares
+from jtruth._random import seeded
 from jtruth.labels import Labels
 from jtruth.learning._fit import Fit, check_steps, clamp, exchanged, gold_and_prior, not_converged, unlabelled
 
@@ -59,6 +60,7 @@ def kos_refuses(labels: Labels) -> str | None:
     return None
 
 
+@seeded
 def fit_kos(
     labels: Labels,
     *,
@@ -241,6 +243,7 @@ def _unusable(labels: Labels) -> str | None:
     return None
 
 
+@seeded
 def fit_label_model(
     labels: Labels,
     *,

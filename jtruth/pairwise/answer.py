@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from jtruth._random import Stated, as_key, host_rng, stated, stream
+from jtruth._random import Stated, as_key, host_rng, seeded, stated, stream
 from jtruth._validation import choose
 from jtruth._validation.words import number_of, plain
 from jtruth.answers import Answer, Column, Document, Table, facts, how, warning_notes
@@ -142,6 +142,7 @@ def _turned(row: Mapping[str, Any]) -> dict[str, Any]:
     return {**row, "system": row["against"], "against": row["system"], **turned, **better, **more}
 
 
+@seeded
 def preferences(
     data: Any,
     *,

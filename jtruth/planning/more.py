@@ -15,7 +15,7 @@ import numpy as np
 
 from jtruth._host import picked
 from jtruth._one_line import one_line
-from jtruth._random import Stated, as_key, host_rng, stated
+from jtruth._random import Stated, as_key, host_rng, seeded, stated
 from jtruth._validation import choose
 from jtruth._validation.in_range import check_not_negative, check_whole
 from jtruth._validation.words import number_of, series
@@ -105,6 +105,7 @@ def _spread(rows: Sequence[dict[str, Any]]) -> str:
     return f"standard deviation of one set up to {', '.join(some)}" if some else ""
 
 
+@seeded
 def more_data(
     labels: Labels, gold: Any = None, *, y_pred: Any = None, metric: str = "prevalence", offer: Offer = OFFER,
     key: Any = None, num_sets: int | None = None, progress: Callable[[int, int], None] | None = None,

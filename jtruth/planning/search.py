@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from jtruth._random import seeded
 from jtruth._validation.in_range import check_positive
 from jtruth._validation.words import plain
 from jtruth.answers import Answer, Column, Document, Table, facts, how, sentence_notes, warning_notes
@@ -222,6 +223,7 @@ def _how(search: PlanSearch) -> str:
     )
 
 
+@seeded
 def best_plan(
     setting: Setting,
     *,

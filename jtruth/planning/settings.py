@@ -25,7 +25,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from jtruth._one_line import one_line
-from jtruth._random import as_key, host_rng
+from jtruth._random import as_key, host_rng, seeded
 from jtruth._validation import by_class, choose, positive_of
 from jtruth._validation.in_range import check_not_negative, check_probabilities, check_whole
 from jtruth.labels import Labels
@@ -191,6 +191,7 @@ def plan_cost(setting: Setting, plan: Plan) -> float:
     return plan.num_samples * setting.cost_sample + labelled * labels_cost + gold
 
 
+@seeded
 def read_setting(
     labelers: Sequence[str],
     labels: Labels | None = None,
@@ -323,6 +324,7 @@ def guessed_classifier(text: str, classes: int, positive: int) -> Float[np.ndarr
     return matrix if positive == 1 else matrix[::-1, ::-1]
 
 
+@seeded
 def regular_assignment(
     num_samples: int, num_labelers: int, labels_per_sample: int, *, key: Any = None
 ) -> Bool[np.ndarray, "samples labelers"]:

@@ -51,7 +51,7 @@ from scipy.special import betaincinv, ndtri
 
 from jtruth._host import cross_table, diagonal_rows, known_classes, labels_log_likelihood, log_odds, picked
 from jtruth._one_line import one_line
-from jtruth._random import as_key, host_rng, stream
+from jtruth._random import as_key, host_rng, seeded, stream
 from jtruth.information.law import compositions, group_log_pmf
 from jtruth.labels import Labels
 from jtruth.latent import Effort
@@ -358,6 +358,7 @@ def _gold_only(setting: Setting, data: Simulated, gold: Any, key: Any) -> np.nda
 _ANALYSED = {"known": "exact posterior at known error rates", "learned": "joint posterior (fit_joint)"}
 
 
+@seeded
 def simulated_width(
     setting: Setting,
     plan: Plan,

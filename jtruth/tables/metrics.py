@@ -290,6 +290,8 @@ _ENTRIES = (
                 axis="false-alarm rate $P_{FA}$", smaller_is_better=True),
     f_entry(1, title="F1", averages=("macro", "weighted"), each_class=True),
     LinearRatio("specificity", num=(0, 0, 0, 1), den=(0, 1, 0, 1), printed=ASKED),
+    LinearRatio("fnr", num=(0, 0, 1, 0), den=(1, 0, 1, 0), title="false-negative rate", printed=ASKED,
+                smaller_is_better=True),
     LinearRatio("npv", num=(0, 0, 0, 1), den=(0, 0, 1, 1), title="NPV", printed=ASKED),
     LinearRatio("share", num=(1, 0, 1, 0), den=(1, 1, 1, 1), title="share of the class", printed=ASKED),
     OfTable("balanced_accuracy", partial(macro, _RECALL), printed=ASKED),
@@ -297,7 +299,9 @@ _ENTRIES = (
     OfTable("mcc", mcc, title="MCC", bounds=(-1.0, 1.0)),
 )  # fmt: skip
 METRICS: dict[str, LinearRatio | OfTable] = {entry.name: entry for entry in _ENTRIES}
-SYNONYMS = {"sensitivity": "recall", "ppv": "precision", "tpr": "recall", "tnr": "specificity"}
+SYNONYMS = {"sensitivity": "recall", "ppv": "precision", "tpr": "recall", "tnr": "specificity",
+            "fpr": "false_alarm_rate", "false_positive_rate": "false_alarm_rate",
+            "false_negative_rate": "fnr", "miss_rate": "fnr"}  # fmt: skip
 
 
 def default_metrics(classes: Sequence[str]) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Num
-from scipy.special import betaln, xlogy
+from scipy.special import betaln
 
 from jtruth._random import Key, host_rng, stream
 from jtruth.stats.draws import DrawsEstimate, draws_of
@@ -27,7 +27,8 @@ from jtruth.tables.metrics import Metric
 from jtruth.tables.posterior import Cells, TableDraws, TablePosterior
 
 _PARTS, _POINTS, _REACH = 400, 1601, 9.0  # of a mixture; of its grid; standard deviations around its parts
-_TINY = 1e-12  # weight of parts that are left out
+_NEAR = 8.0  # parts to a standard deviation
+_TINY, _NEVER = 1e-12, 1e-300  # weight of parts that are left out; what stands for probability 0
 _DRAWS = 4000
 
 
@@ -51,23 +52,27 @@ class NewShare(Estimate):
 
     @cached_property
     def _parts(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Hits, misses and weights of at most 400 parts; near ones are one, as much wider as they differ."""
+        """Hits, misses and weights of at most 400 parts; near ones are one, as much wider as they differ.
+
+        Near are those an eighth of the narrowest part's standard deviation apart.
+        """
         keep = self.weight > _TINY * self.weight.max(initial=0.0)
         hits, misses = (np.asarray(n, np.float64)[keep] for n in (self.hits, self.misses))
         weight = self.weight[keep] / self.weight[keep].sum()
         size = hits + misses
         center = np.arcsin(np.sqrt((hits + 0.5) / (size + 1)))
         span, narrow = float(np.ptp(center)), 0.5 / float(np.sqrt(size.max() + 1))
-        if center.size <= _PARTS and span < 0.5 * _POINTS * narrow:
+        cells = int(np.clip(_NEAR * span / narrow, 1, _PARTS))
+        if center.size <= cells and span < 0.5 * _POINTS * narrow:
             return hits, misses, weight
-        cell = np.minimum((_PARTS * (center - center.min()) / max(span, 1e-300)).astype(int), _PARTS - 1)
+        cell = np.minimum((cells * (center - center.min()) / max(span, 1e-300)).astype(int), cells - 1)
         total, first, second, number = (
-            np.bincount(cell, weight * n, _PARTS) for n in (1.0, center, center**2, size)
+            np.bincount(cell, weight * n, cells) for n in (1.0, center, center**2, size)
         )
         there = total > 0
         total, first, second, number = (n[there] for n in (total, first, second, number))
         first, number = first / total, number / total
-        spread = np.maximum(second / total - first**2, (span / _PARTS) ** 2 / 12)
+        spread = np.maximum(second / total - first**2, (span / cells) ** 2 / 12)
         number = 1 / (1 / (number + 1) + 4 * spread) - 1  # the variance of theta is about 1 / (4 (n + 1))
         share = np.clip((np.sin(first) ** 2 * (number + 1) - 0.5) / np.maximum(number, 1e-300), 0.0, 1.0)
         number = np.maximum(number, 0.0)
@@ -80,10 +85,9 @@ class NewShare(Estimate):
         center, sd = np.arcsin(np.sqrt((hits + 0.5) / (hits + misses + 1))), 0.5 / np.sqrt(hits + misses + 1)
         low = max(float((center - _REACH * sd).min()), 0.0)
         theta = np.linspace(low, min(float((center + _REACH * sd).max()), np.pi / 2), _POINTS)
-        sine, cosine = np.sin(theta), np.maximum(np.cos(theta), 0.0)
         log_weight = np.log(2 * weight) - betaln(hits + 0.5, misses + 0.5)
-        exponent = xlogy(2 * hits[:, None], sine) + xlogy(2 * misses[:, None], cosine) + log_weight[:, None]
-        density = np.exp(exponent).sum(axis=0)
+        logs = 2 * np.log(np.maximum([np.sin(theta), np.cos(theta)], _NEVER))  # 0 times it is 0
+        density = np.exp(np.stack([hits, misses], axis=1) @ logs + log_weight[:, None]).sum(axis=0)
         below = np.concatenate([[0.0], np.cumsum(0.5 * (density[1:] + density[:-1]) * np.diff(theta))])
         return theta, density / below[-1], below / below[-1]
 

@@ -33,10 +33,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from jtruth._arrays import AnyArray
+from jtruth._arrays import AnyArray, must_be_concrete
 from jtruth._host import log
 from jtruth._one_line import one_line
-from jtruth._random import as_key, stream
+from jtruth._random import as_key, seeded, stream
 from jtruth._validation import choose
 from jtruth.stats.estimates import Estimate
 from jtruth.stats.ratio_of_normals import MEANS
@@ -49,7 +49,7 @@ from jtruth.testing.binary import empirical_bayes as eb
 from jtruth.testing.binary.empirical_bayes import NormalTable
 from jtruth.testing.binary.exact import exact_posterior, law_at
 from jtruth.testing.binary.operating_point import FROM_VALUES, LogOdds, collapse, merged_samples, on_grid
-from jtruth.testing.multiclass import EFFORT, CountDraws, GivenMatrix, checked_inputs, count_posterior
+from jtruth.testing.multiclass import EFFORT, PURE, CountDraws, GivenMatrix, checked_inputs, count_posterior
 
 BINARY_METHODS = (
     "bayes",
@@ -96,6 +96,7 @@ class Tested(NamedTuple):
         return named_metric(name, self.classes, self.positive)
 
 
+@seeded
 def binary_posterior(
     log_odds: Float[np.ndarray, " samples"],
     y_pred: Int[np.ndarray, " samples"],
@@ -120,6 +121,7 @@ def binary_posterior(
         ValueError: unknown names, a point that is not inside (0, 1), or a `point` or `mean` that the method
             does not use.
     """
+    must_be_concrete("binary_posterior", PURE, log_odds, y_pred)
     choose("method", method, BINARY_METHODS)
     _check_plugged_in(method, point, mean)
     data = collapse(np.asarray(log_odds, np.float64), np.asarray(y_pred))
@@ -166,6 +168,7 @@ def _plugged_in(
     return Tested(method, table, fit, exact.log_evidence, _warnings(method, fit, "point"))
 
 
+@seeded
 def multiclass_posterior(
     log_likelihood: Float[AnyArray, "samples classes"],
     prior: Float[AnyArray, " classes"],
@@ -195,6 +198,7 @@ def multiclass_posterior(
         >>> print(f"{found.estimate('accuracy').mean:.3f}")
         0.799
     """
+    must_be_concrete("multiclass_posterior", PURE, log_likelihood, prior, y_pred)
     choose("method", method, MULTICLASS_METHODS)
     log_lik, prior, y, _ = checked_inputs(log_likelihood, prior, y_pred)
     num_classes = log_lik.shape[1]

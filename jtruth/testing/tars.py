@@ -25,7 +25,7 @@ from scipy.special import ndtri
 
 from jtruth._host import log, picked
 from jtruth._one_line import one_line
-from jtruth._random import as_key, host_rng
+from jtruth._random import as_key, host_rng, seeded
 from jtruth._validation import some
 from jtruth._validation.in_range import check_codes
 from jtruth.labels import Labels
@@ -58,6 +58,7 @@ class Consolidated(NamedTuple):
     __repr__ = one_line
 
 
+@seeded
 def consolidate(labels: Labels, noise: NoiseModel, prior: Any, *, key: Any = None) -> Consolidated:
     """The most probable class of each sample given its labels, and how often that rule errs (TARS (1)-(5)).
 
@@ -276,6 +277,7 @@ def estimate_counts(y_pred: Int[np.ndarray, " samples"], consolidated: Consolida
     return CountEstimate(expected_table(truth, y_pred, classes), truth, y_pred)
 
 
+@seeded
 def resampled_table(counts: CountEstimate, *, num: int = 2000, key: Any = None) -> TableDraws:
     """The estimated table with `num` resamples, for confidence intervals of any metric: no posterior.
 

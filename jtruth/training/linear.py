@@ -81,7 +81,7 @@ def linear_objective(
     model: Linear,
     x: Float[Array, "samples features"],
     evidence: Float[Array, "samples classes"],
-    regularisation: Float[Array, ""],
+    regularisation: Float[Array, ""] | float,
     *,
     objective: str = "mmse",
     loss: str = "logistic",

@@ -317,7 +317,7 @@ def test_neither_terminals_nor_pipes_get_colours(small):
 
 
 def test_a_command_is_one_function(capsys, small):
-    """The recipe of CONTRIBUTING.md: options of its own and shared ones, the help and all faces."""
+    """The recipe of docs/extending.md: options of its own and shared ones, the help and all faces."""
 
     @command(
         "LABELS.csv --twice", LABELS, OUTPUT,

@@ -93,10 +93,7 @@ def test_melted_table_with_a_series_by_task():
 @pytest.mark.parametrize(
     ("given", "advice"),
     [
-        (np.nan_to_num(Z, nan=-1).astype(int), r"label matrix: jt.Labels.from_matrix\(z, 2\)"),
-        (np.nan_to_num(Z, nan=-1), r"whole numbers; it looks like a label matrix"),
-        (Z > 0, "array of bool"),
-        ([[0, 1, 1], [1, 1, 0]], "whole numbers; it looks like a label matrix|array of int"),
+        (np.nan_to_num(Z), r"whole numbers; it looks like a label matrix: jt.Labels.from_matrix\(z, 2\)"),
         (jnp.zeros((3, 2), int), "array of int"),
         (WIDE, "from_matrix"),
         (pl.DataFrame({"a": [0.1, 0.2], "b": [0.3, 0.1]}), "from_matrix"),
@@ -106,7 +103,6 @@ def test_melted_table_with_a_series_by_task():
         ("labels.csv", "jt.read_labels"),
         ({"a": [0, 1]}, "dict"),
         (None, "labels is None: give labels"),
-        (np.array([["no", "yes"]]), "array of <U3"),
         ([[0.1, 0.2], [0.3]], "different lengths"),
         (np.full((SIZE, 2), -np.inf), "impossible under every class"),
     ],
@@ -119,6 +115,28 @@ def test_what_is_no_log_likelihood_is_never_read_as_one(as_installed, given, adv
         for function in (jt.prevalence, jt.evaluate_labelers):
             with pytest.raises(ValueError, match="labels is a"):
                 function(given)
+
+
+@pytest.mark.parametrize("kind", ["codes", "NaN", "-1.0", "list", "names", "bool", "jax"])
+def test_a_plain_label_matrix_is_read_as_labels(as_installed, kind):
+    codes = np.nan_to_num(Z, nan=-1).astype(int)
+    full = np.abs(codes)
+    given, means, options = {
+        "codes": (codes, codes, {}),
+        "NaN": (Z, codes, {}),
+        "-1.0": (codes.astype(float), codes, {}),
+        "list": (full.tolist(), full, {}),
+        "names": (np.array(["no", "yes"])[full], full, {"classes": ["no", "yes"]}),
+        "bool": (full.astype(bool), full, {}),
+        "jax": (jnp.asarray(codes), codes, {}),
+    }[kind]
+    predicted = np.array(["no", "yes"])[PRED] if options else PRED
+    answer = jt.evaluate(predicted, given, **options, **KNOWN)
+    wanted = jt.evaluate(PRED, jt.Labels.from_matrix(means, 2), **KNOWN)
+    assert answer.accuracy.mean == wanted.accuracy.mean and answer.recall.mean == wanted.recall.mean
+    assert jt.prevalence(given).num_labelers == means.shape[1]
+    with pytest.raises(ValueError, match="these Labels have their own"):
+        jt.evaluate(PRED, jt.Labels.from_matrix(means, 2), classes=["no", "yes"])
 
 
 def test_wholly_negative_or_certain_whole_numbers_are_a_log_likelihood():

@@ -31,7 +31,11 @@ def test_of_these_samples_every_number_is_that_of_scikit_learn(graded):
         "kappa": sk.cohen_kappa_score(HUMANS, JUDGE),
         "balanced_accuracy": sk.balanced_accuracy_score(HUMANS, JUDGE),
         "share": HUMAN.mean(),
+        "fpr": 1 - sk.recall_score(HUMANS, JUDGE, pos_label="fail"),
+        "fnr": 1 - sk.recall_score(HUMANS, JUDGE, pos_label="pass"),
     }
+    assert here.sensitivity.mean == here.recall.mean and isinstance(here.sensitivity, type(here.recall))
+    assert here.fpr.mean == here.false_alarm_rate.mean and here.fnr.mean == here.estimate("fnr").mean
     for name, value in right.items():
         law = here.estimate(name)
         assert law.mean == pytest.approx(value, abs=1e-9) and law.sd == pytest.approx(0, abs=1e-9), name

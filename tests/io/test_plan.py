@@ -4,6 +4,7 @@ import json
 import re
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import jtruth as jt
@@ -70,6 +71,24 @@ def test_a_second_key_is_a_doubt_and_both_ways_are_said(write):
     assert jt.read_labels(path, repeats="majority").num_labels == 60
     look = inspect_file(path)
     assert look.plan.doubts and "Unclear" in str(look) and look.mapping is None
+
+
+def test_the_one_column_that_repeats_with_each_labeler_is_the_sample(tmp_path):
+    """No name says "ticket" is the sample; a day, a remark of the same tickets or a length change nothing."""
+    rows = [(f"T-{i}", who, "ab"[(i * i + j) % 2], f"2026-01-{1 + i % 28:02d}", f"about {i}", i % 7)
+            for i in range(30) for j, who in enumerate(("ann", "bob", "cem"))]  # fmt: skip
+    names = ["ticket", "annotator", "label", "day", "body", "length"]
+    frame = pd.DataFrame(rows, columns=names)
+    for kept in (names[:3], names[:4], names, ["annotator", "day", "length", "label", "ticket"]):
+        data = jt.read(frame[kept])
+        assert data.plan.task == ("ticket",) and data.labels.num_labels == 90, kept
+        assert data.labels.num_samples == 30 and "'ticket'" in " ".join(data.labels.notes)
+    for kept in (["annotator", "label", "length"], ["annotator", "label", "day"], ["annotator", "label"]):
+        with pytest.raises(ValueError, match="no column 'task'"):
+            jt.read(frame[kept])
+    other = frame.assign(form=[f"F{(i + (j == 2)) % 30}" for i in range(30) for j in range(3)])
+    with pytest.raises(ValueError, match="no column 'task'"):  # tickets and forms are other samples
+        jt.read(other[["ticket", "form", "annotator", "label"]])
 
 
 def test_epochs_are_repeats_of_one_labeler(write):

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from jtruth._host import majority
-from jtruth._random import Stated, stream
+from jtruth._random import Stated, seeded, stream
 from jtruth._validation import choose, present
 from jtruth._validation.words import number_of, plain, series
 from jtruth.answers import Answer, Column, Document, Table, check_notes, facts, how, law_row, warning_notes
@@ -170,6 +170,7 @@ class Prevalence(Answer):
         return Document("What share of the samples is of each class?", about, sentence, blocks, alarms)
 
 
+@seeded
 def prevalence(
     labels: Labels,
     *,
@@ -221,6 +222,7 @@ def prevalence(
     )
     choose("target", target, parts.TARGETS)
     data.target = target
+    labels = data.own_labels()
     odd = {check.name: check.message for check in suspicions(labels)}
     if "abstention" in odd and "classes" in labels.inferred and not {"none", "unknown"} & set(data.classes):
         raise ValueError(f"{odd['abstention']} If it is a class, name all classes: classes=[...].")

@@ -301,6 +301,11 @@ def _class_law(channel, num_labelers, seen):
     return density.class_law(density.log_joint(channel, seen), matrices.shape[1])[:, :, 0], matrices
 
 
+def drawn(channel: Callable, draws: Draws, seen: Seen, hyper: Hyper, num_labelers: int) -> Any:
+    """p(class | labels of each row) (draws, rows, classes) and matrices, at draws with one leading axis."""
+    return _of_draws(_class_law, channel, num_labelers, draws, hyper, seen)
+
+
 def digest(
     channel: Callable, draws: Draws, seen: Seen, hyper: Hyper, num_labelers: int
 ) -> tuple[Float[np.ndarray, "rows classes"], Float[np.ndarray, "chains labelers classes classes"]]:
@@ -313,7 +318,7 @@ def digest(
         total = np.zeros((num_labelers, classes, classes))
         for first in range(0, length, step):
             some = {name: x[chain, first : first + step] for name, x in draws.items()}
-            law, matrices = _of_draws(_class_law, channel, num_labelers, some, hyper, seen)
+            law, matrices = drawn(channel, some, seen, hyper, num_labelers)
             posterior, total = posterior + law.sum(axis=0), total + matrices.sum(axis=0)
         means.append(total / length)
     return posterior / (chains * length), np.array(means)
@@ -354,7 +359,7 @@ def pointwise_of_joint(fit: JointPosterior, labels: Labels) -> RowLikelihood:
     chains = int(fit.chain.max()) + 1
     prior = fit.prior[fit.matrix_draw].reshape(chains, -1, labels.num_classes)
     matrices = fit.matrices.astype(np.float64).reshape(*prior.shape[:2], *fit.matrices.shape[1:])
-    samples = {"prior": prior, "matrices": matrices / matrices.sum(axis=-1, keepdims=True)}
+    samples = {"prior": prior, "confusion": matrices / matrices.sum(axis=-1, keepdims=True)}
     data, channel = merged_rows(labels), SPECS["dawid_skene"].channel
     again = digest(channel, samples, data[0], {}, labels.num_labelers)[0][data[1]]
     certain = ((fit.class_posterior == 1) & (again < 1 - 1e-9)).any()

@@ -23,6 +23,7 @@ from jaxtyping import Float
 
 from jtruth import _mesh
 from jtruth._mesh import as_auto, mesh_axis, together
+from jtruth._random import seeded
 from jtruth._validation.in_range import check_not_negative, check_whole
 from jtruth.labels import Labels
 from jtruth.learning._fit import (
@@ -68,6 +69,7 @@ class Starts(NamedTuple):
 MAXIMUM_LIKELIHOOD, VOTES = Smoothing(), Starts()
 
 
+@seeded
 def fit_dawid_skene(
     labels: Labels,
     *,
@@ -117,6 +119,7 @@ def fit_dawid_skene(
     return fit._replace(warnings=tuple(_doubts(fit, labels, known, smoothing)))
 
 
+@seeded
 def fit_one_coin(
     labels: Labels,
     *,

@@ -19,7 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from jtruth._arrays import namespace
+from jtruth._arrays import AnyArray, namespace
 from jtruth._one_line import one_line
 from jtruth.stats import ratio_of_normals
 from jtruth.stats.estimates import DensityEstimate, Estimate, PmfEstimate
@@ -49,7 +49,7 @@ class ShareMoments(NamedTuple):
 
 
 def log_odds_of(
-    log_likelihood: Float[Array, "samples 2"], prior: Float[Array, " 2"]
+    log_likelihood: Float[AnyArray, "samples 2"], prior: Float[AnyArray, " 2"]
 ) -> Float[Array, " samples"]:
     """logit p(y_i = 1 | z_i), from (21); +-inf where the label is certain."""
     return (jnp.log(prior[1]) - jnp.log(prior[0])) + log_likelihood[:, 1] - log_likelihood[:, 0]

@@ -46,8 +46,10 @@ def random_parameters(model, rng):
     p, log_p = {"prior": prior}, stats.dirichlet(np.ones(c)).logpdf(prior)
     rows = np.where(np.eye(c) > 0, 2.0, 0.5)
     if model == "dawid_skene":
-        p["matrices"] = rng.dirichlet(np.ones(c), size=(t, c))
-        log_p += sum(stats.dirichlet(rows[k]).logpdf(p["matrices"][s, k]) for s in range(t) for k in range(c))
+        p["confusion"] = rng.dirichlet(np.ones(c), size=(t, c))
+        log_p += sum(
+            stats.dirichlet(rows[k]).logpdf(p["confusion"][s, k]) for s in range(t) for k in range(c)
+        )
     elif model == "pooled":
         p["matrix"] = rng.dirichlet(np.ones(c), size=c)
         log_p += sum(stats.dirichlet(rows[k]).logpdf(p["matrix"][k]) for k in range(c))
@@ -74,6 +76,15 @@ def random_parameters(model, rng):
             law = stats.beta(p["mean"][k] * kappa, (1 - p["mean"][k]) * kappa)
             wrong = stats.dirichlet(np.exp(p["log_alpha"][k]) * q / q.sum())
             log_p += law.logpdf(p["right"][:, k]).sum() + sum(wrong.logpdf(w) for w in p["errors"][:, k])
+    elif model == "strata":
+        p |= {"weights": rng.dirichlet(np.ones(2), c), "common": rng.dirichlet(np.ones(c), (c, 2))}
+        p["stratum_confusion"] = rng.dirichlet(np.ones(c), (t, c, 2))
+        for k, h in itertools.product(range(c), range(2)):
+            own = np.where(np.arange(c) == k, (9.0, 3.0)[h], (0.5, 1.5)[h])
+            log_p += stats.dirichlet(own).logpdf(p["common"][k, h])
+            rows = stats.dirichlet(6 * p["common"][k, h] + 1e-6)
+            log_p += sum(rows.logpdf(row) for row in p["stratum_confusion"][:, k, h])
+        log_p += sum(stats.dirichlet([2, 1]).logpdf(w) for w in p["weights"])
     elif model == "difficulty_fallibility":
         p["fallibility"] = 0.4 * rng.random(t)
         log_p += stats.beta(2, 3, scale=0.4).logpdf(p["fallibility"]).sum()
@@ -91,7 +102,7 @@ def label_probability(model, p, t, k, y, difficulty=None):
     """p(label k | class y) of labeler t, from the definitions."""
     c = CLASSES
     if model == "dawid_skene":
-        return p["matrices"][t, y, k]
+        return p["confusion"][t, y, k]
     if model == "pooled":
         return p["matrix"][y, k]
     if model == "one_coin":
@@ -103,6 +114,8 @@ def label_probability(model, p, t, k, y, difficulty=None):
     if model == "alike":
         wrong = np.insert(p["errors"][t, y], y, 0.0)
         return p["right"][t, y] if k == y else (1 - p["right"][t, y]) * wrong[k]
+    if model == "strata":
+        return p["stratum_confusion"][t, y, difficulty, k]
     if model == "difficulty_fallibility":
         phi = p["fallibility"][t]
         error = (difficulty + phi - difficulty * phi) * (c - 1) / c
@@ -120,9 +133,12 @@ def sample_probability(model, p, z):
         total = 0.0
         for y in range(CLASSES):
             each = [label_probability(model, p, t, k, y, difficulty) for t, k in enumerate(z) if k >= 0]
-            total += p["prior"][y] * np.prod(each)
+            weight = p["weights"][y, difficulty] if model == "strata" else 1.0
+            total += p["prior"][y] * weight * np.prod(each)
         return total
 
+    if model == "strata":
+        return given(0) + given(1)
     if model == "difficulty_fallibility":
         return quad(lambda d: given(d) * stats.beta(1, 5).pdf(d), 0, 1, epsabs=1e-13)[0]
     if model == "item_difficulty":
@@ -293,7 +309,7 @@ def fitted():
 def test_what_is_computed_from_the_draws(fitted):
     found = fitted.log_likelihood()
     assert found.shape == (1200, 300)
-    z, pi, psi = fitted.labels.to_matrix(), fitted.run.flat("prior"), fitted.run.flat("matrices")
+    z, pi, psi = fitted.labels.to_matrix(), fitted.run.flat("prior"), fitted.run.flat("confusion")
     for i in (0, 7, 299):
         joint = pi.copy()
         for t in range(4):
@@ -321,7 +337,7 @@ def test_agreement_counts_pairs(fitted):
     np.testing.assert_array_equal(found.shared, 300)
     np.testing.assert_array_equal(found.agreed, [(z[:, s] == z[:, t]).sum() for s, t in found.pair])
     # The mean of 200 simulated counts against the mean over draws of 300 sum_c pi_c sum_k psi_s psi_t.
-    pi, psi = fitted.run.flat("prior"), fitted.run.flat("matrices")
+    pi, psi = fitted.run.flat("prior"), fitted.run.flat("confusion")
     for (s, t), mean, sd in zip(found.pair, found.expected, found.sd, strict=True):
         exact = 300 * np.einsum("dc,dck,dck->d", pi, psi[:, s], psi[:, t]).mean()
         assert abs(mean - exact) < 5 * sd / np.sqrt(200)
@@ -354,7 +370,7 @@ def test_agreement_without_pairs_has_no_verdict(fitted):
 
 @pytest.mark.slow
 def test_start_in_the_mirror_image_is_caught(fitted):
-    mirror = {"prior": np.array([0.6, 0.4]), "matrices": np.tile([[0.1, 0.9], [0.9, 0.1]], (4, 1, 1))}
+    mirror = {"prior": np.array([0.6, 0.4]), "confusion": np.tile([[0.1, 0.9], [0.9, 0.1]], (4, 1, 1))}
     switched = bayes.fit_nuts(
         "dawid_skene", fitted.labels, key=jax.random.key(0), start=mirror, settings=SETTINGS
     )
@@ -472,7 +488,7 @@ def test_a_model_of_your_own(fitted):
     def parameters(hyper, num_labelers):
         law = dist.Dirichlet(hyper["row_concentration"])
         law = law.expand((num_labelers, *law.batch_shape)).to_event(2)
-        return {"matrices": numpyro.sample("matrices", law)}
+        return {"confusion": numpyro.sample("confusion", law)}
 
     spec = SPECS["dawid_skene"]._replace(parameters=parameters, name="mine")
     fit = bayes.fit_nuts(spec, fitted.labels, key=jax.random.key(0), settings=SETTINGS)
