@@ -71,17 +71,23 @@ def files(tmp_path_factory):
 
 
 SCREENS = (
-    "evaluate judges.csv --rater judge_c --gold column:gold", "evaluate judges.csv --rater judge_c",
-    "evaluate labels.csv --predictions a.csv --gold gold.csv --full",
-    "evaluate labels.csv --predictions a.csv --method majority_vote",
-    "labelers judges.csv", "labelers labels.csv --gold gold.csv --full", "labelers labels.csv --fast",
-    "prevalence judges.csv --gold column:gold", "prevalence judges.csv", "consensus labels.csv",
-    "compare labels.csv a.csv b.csv --gold gold.csv", "compare labels.csv a.csv b.csv",
-    "clean labels.csv --budget 5", "ask labels.csv --truth --num 5", "ask judges.csv --truth --num 5",
-    "inspect labels.csv", "inspect judges.csv --full", "agreement labels.csv",
+    "evaluate judges.csv --rater judge_c --gold column:gold", "labelers labels.csv --fast",
+    "evaluate labels.csv --predictions a.csv --method majority_vote", "consensus labels.csv",
+    "prevalence judges.csv --gold column:gold", "ask judges.csv --truth --num 5", "inspect labels.csv",
+    "inspect judges.csv --full", "agreement labels.csv", "clean labels.csv --budget 5",
     "correct --called 680/1000 --sensitivity 45/50 --specificity 40/50",
-    "correct --differ 68/1000 --mislabeling 2/200",
+    "correct --differ 68/1000 --mislabeling 2/200", "compare labels.csv a.csv b.csv --gold gold.csv",
 )  # fmt: skip
+LONG = (
+    "evaluate judges.csv --rater judge_c",
+    "labelers labels.csv --gold gold.csv --full",
+    "prevalence judges.csv",
+    "evaluate labels.csv --predictions a.csv --gold gold.csv --full",
+    "compare labels.csv a.csv b.csv",
+    "labelers judges.csv",
+    "plan labels.csv --sets 1",
+    "models labels.csv",
+)
 HELPS = ("", "evaluate", "labelers", "prevalence", "compare", "clean", "ask", "plan", "inspect", "agreement",
          "models", "consensus", "sensitivity", "preferences", "calibrate", "correct", "simulate")  # fmt: skip
 ERRORS = ("evaluate labels.csv", "evaluate labels.csv --predictions none.csv", "ask labels.csv",
@@ -123,7 +129,7 @@ def faults(text, lower=()):
 
 
 @pytest.mark.usefixtures("few_lineages")
-@pytest.mark.parametrize("typed", SCREENS)
+@pytest.mark.parametrize("typed", [*SCREENS, *(pytest.param(one, marks=pytest.mark.slow) for one in LONG)])
 def test_a_screen_has_whole_sentences(run, files, typed, monkeypatch):  # noqa: F811
     monkeypatch.setenv("COLUMNS", "80")
     code, out, err = run(*shlex.split(typed), folder=files, full=False)

@@ -58,7 +58,7 @@ def test_cells_are_named_only_where_intervals_are_apart():
               "mean": [[0.25, 0.75], [0.4, 0.6]]}  # fmt: skip
     assert certain_cells(matrix) == [(0, 1)]
     row = {"worker": "a", "confusion_matrix": matrix}
-    assert "says 'yes' for 'no' in 75%" in swap_findings([row], ("no", "yes"))[0].message
+    assert "says 'yes' for 'no' in 75 % of cases" in swap_findings([row], ("no", "yes"))[0].message
     assert swap_findings([row | {"spam": 0.9}], ("no", "yes")) == ()
     wide = matrix | {"low": [[0.1, 0.3], [0.2, 0.4]]}
     assert swap_findings([row | {"confusion_matrix": wide}], ("no", "yes")) == ()
