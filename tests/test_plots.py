@@ -198,8 +198,8 @@ def test_a_range_is_a_bar_without_density(results):
     ax = plots.plot_comparison({"range": hull, "law": one}, metric="accuracy")
     bars = [line.get_xydata() for line in ax.get_lines() if line.get_linewidth() == 4]
     np.testing.assert_allclose(bars[0], [[low, 0], [high, 0]])
-    assert marks(ax, "d").tolist() == [[hull.mean, 0]] and notes(ax)[0] == f"{low:.3f} to {high:.3f}, no law"
-    assert "the middle of a range" in legend(ax) and "a number alone" not in legend(ax)
+    assert marks(ax, "d").tolist() == [[hull.mean, 0]] and notes(ax)[0] == f"{low:.3f} to {high:.3f} (range)"
+    assert "the middle of a range" in legend(ax) and "without uncertainty" not in legend(ax)
     ax = plots.plot_estimate(hull, metric="accuracy", ideal=0.5)
     assert legend(ax)[:2] == ["posterior: range at 95 %, no law", "its middle"]
     span = ax.patches[0].get_extents().transformed(ax.transData.inverted())
@@ -372,9 +372,9 @@ def test_shares_and_the_progress_of_gold():
     assert ax.lines[0].get_xdata().tolist() == [10, 30]
     np.testing.assert_allclose(ax.collections[0].get_segments()[1], [[30, low], [30, high]])
     assert notes(ax) == ["not identified"] and "share of yes" in ax.get_ylabel()
-    with pytest.raises(ValueError, match="metric='maybe' is no class; there are no, yes"):
+    with pytest.raises(ValueError, match="metric='maybe' is not a class; classes: no, yes"):
         plots.plot_gold_progress(many, "maybe")
-    with pytest.raises(ValueError, match="one answer or more"):
+    with pytest.raises(ValueError, match="one or more answers"):
         plots.plot_gold_progress([])
 
 
@@ -396,7 +396,7 @@ def test_regions_of_every_assumption(result):
 
 
 def test_what_has_no_picture(result):
-    with pytest.raises(ValueError, match="no picture of a dict; there is one of"):
+    with pytest.raises(ValueError, match="a dict cannot be plotted; answers can, and"):
         plots.plot_result({})
 
 
@@ -500,7 +500,7 @@ def test_scores_of_every_class_and_their_averages():
 
 def test_a_cleaning_is_a_learning_curve():
     state = State(*[np.zeros(1)] * 7)
-    with pytest.raises(ValueError, match="no trail"):
+    with pytest.raises(ValueError, match="no record"):
         state.plot()
     one, two = (0, 0.6, 0.5), (5, 0.7, 0.8)
     (ax,) = state._replace(trail=(one, two)).plot().axes

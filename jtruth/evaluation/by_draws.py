@@ -25,7 +25,7 @@ from jtruth._random import Key, host_rng
 from jtruth.evaluation.parts import Check
 from jtruth.labels import Labels
 from jtruth.latent.infer.nuts import NutsRun, gather
-from jtruth.latent.walk import STANDARD, by_number, good
+from jtruth.latent.walk import STANDARD, by_number, extremes, good
 from jtruth.learning.joint.guard import check_switching
 from jtruth.stats.chains import effective_sample_size, split_rhat
 from jtruth.stats.draws import DrawsEstimate
@@ -161,10 +161,11 @@ def checks_of_draws(found: LabelDraws, class_names: tuple) -> tuple[Check, ...]:
     """Whether the sampler has converged, and whether classes have exchanged names."""
     checks = []
     if found.run is not None:
-        bad, numbers = found.run.warnings, [by_number(v) for v in (found.run.rhat, found.run.ess)]
-        poor = found.run.divergences or not good(*numbers, STANDARD._replace(max_rhat=_WORST, min_ess=_LEAST))
-        said = " ".join(bad).rstrip(".") or "the chains agree, and no transition diverged"
-        verdict = "look first" if bad and poor else "worth knowing" if bad else "fits"
+        numbers = [by_number(values) for values in (found.run.rhat, found.run.ess)]
+        enough = good(*numbers, STANDARD._replace(max_rhat=_WORST, min_ess=_LEAST))
+        poor = found.run.warnings and (found.run.divergences or not enough)
+        said = " ".join(found.run.warnings).rstrip(".") if poor else f"at worst {extremes(*numbers)}"
+        verdict = "look first" if poor else "fits"
         worst = max((r for r in numbers[0].values() if np.isfinite(r)), default=None)
         checks.append(Check("sampler", worst, None, verdict, said))
     if found.matrices is not None and found.matrices.shape[1]:

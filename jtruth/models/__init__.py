@@ -1,6 +1,6 @@
 """NumPyro models of noisy labels for your own MCMC, SVI and Predictive (docs/your_own_model.md)."""
 
-from jtruth.learning.annotation.bayes import class_posterior, coords
+from jtruth.learning.annotation.bayes import class_posterior
 from jtruth.learning.annotation.functions import (
     NoisyLabels,
     data_of,
@@ -15,6 +15,7 @@ from jtruth.learning.annotation.functions import (
     welinder,
 )
 from jtruth.learning.annotation.models import DIMS as dims
+from jtruth.learning.annotation.models import coords
 from jtruth.models.bayes import testing
 from jtruth.training.bayes import noisy_label_regression
 

@@ -230,4 +230,4 @@ def test_every_block_is_valid_when_it_is_empty():
              Notes("", "", [Note("say", "text", "name")]))  # fmt: skip
     answer = Document("title", "", "", parts)
     assert "name: worth knowing" in "".join(read(page_html(answer)).texts)
-    assert "name: worth knowing: text" in terminal_text(answer, full=True)
+    assert "Name (worth knowing): text." in terminal_text(answer, full=True)

@@ -31,15 +31,15 @@ def test_swaps_and_habits_are_named_and_stand_in_the_page(panel):
     said = {one.name: one.message for one in found.suspicious}
     share = {row["worker"]: row["confusion_matrix"]["mean"] for row in found.rows}["e"]
     assert said["swaps"] == (
-        "Another class instead of the right one: 'e' exchanges 'toxic' and 'very toxic': says 'very toxic' "
-        f"for 'toxic' in {share[1][2]:.0%}, says 'toxic' for 'very toxic' in {share[2][1]:.0%}. Ask what "
-        "they understood, or correct their labels."
+        "Systematic confusions: 'e' swaps 'toxic' and 'very toxic': says 'very toxic' for 'toxic' in "
+        f"{100 * share[1][2]:.0f} % of cases, says 'toxic' for 'very toxic' in {100 * share[2][1]:.0f} % of "
+        "cases. Ask how they understood the classes, or correct their labels."
     )
     assert said["spam"].startswith(
-        "Answers by habit, whatever the class is (spam), with probability: 'f' (1.00, says"
+        "Labels at random, whatever the class (with probability): 'f' (1.00, says"
     )
     assert said["swaps"] in found.summary(full=True)
-    (table,) = (one for one in found.blocks().tables() if one.title == "What labelers say instead")
+    (table,) = (one for one in found.blocks().tables() if one.title == "Most frequent confusions")
     assert ("e", "toxic", "very toxic") in [(row["worker"], row["class"], row["says"]) for row in table.rows]
 
 
@@ -70,4 +70,4 @@ def test_cells_are_named_only_where_intervals_are_apart():
 def test_no_answer_is_said_to_count_as_wrong(word):
     labels = jt.Labels.from_matrix([[0, 1, 2], [1, 1, 0]], 3).with_names(classes=("no", "yes", word))
     (text,) = [one.message for one in suspicions(labels) if one.name == "abstention"]
-    assert "counts as a wrong answer wherever another class is the truth: leave it out (--abstain " in text
+    assert "as wrong where another one is true. Leave it out (--abstain " in text

@@ -97,7 +97,7 @@ def test_overlapping_classes_mislead_thresholds():
     wrong = (y != z).sum()
     assert abs(fit.expected_wrong - wrong) < 0.2 * wrong < 0.5 * abs(confident.expected_wrong - wrong)
     assert any(
-        "Thresholds mislead for class 0" in text for text in thresholds_mislead(fit, confident.matrices[0])
+        "Thresholds disagree with the likelihood for class 0" in text for text in thresholds_mislead(fit, confident.matrices[0])
     )
 
 

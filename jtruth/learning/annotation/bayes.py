@@ -197,9 +197,9 @@ def checked_draws(draws: Any, sites: Any, name: str) -> dict[str, np.ndarray]:
         raise ValueError(
             f"the draws lack site {missing[0]!r} of {name}; they have {', '.join(sorted(draws))}"
         )
-    first = next(iter(unknown), None)
+    number = max((len(draws[site]) for site in unknown), default=0)
     for site in unknown:
-        shape, wanted = draws[site].shape, (len(draws[first]), *np.shape(unknown[site]["value"]))
+        shape, wanted = draws[site].shape, (number, *np.shape(unknown[site]["value"]))
         if shape != wanted:
             raise ValueError(
                 f"site {site!r} of {name}: draws have shape {shape}, the model asks for {wanted}"
@@ -258,14 +258,6 @@ def class_posterior(
     """
     found = drawn_classes(model, draws, args, priors)
     return found.posterior[:, found.row_of_sample]
-
-
-def coords(labels: Labels) -> dict[str, list[Any]]:
-    """Names of labelers, classes and samples, as ArviZ takes them beside `dims`."""
-    classes = list(labels.class_names)
-    axes = dict.fromkeys(("true_class", "labeled_as", "predicted"), classes)
-    own = {"labeler": list(labels.worker_names), "task": list(labels.task_names)}
-    return {**axes, **own, "wrong": list(range(len(classes) - 1))}
 
 
 @functools.lru_cache(maxsize=64)

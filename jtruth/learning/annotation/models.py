@@ -24,6 +24,7 @@ from scipy.special import ndtri, roots_hermitenorm, roots_jacobi
 from jtruth._arrays import AnyArray, safe_log
 from jtruth._host import diagonal_rows
 from jtruth._one_line import one_line
+from jtruth.labels import Labels
 from jtruth.latent.density import Channel
 
 Parameters = dict[str, Any]
@@ -315,6 +316,14 @@ DIMS: dict[str, list[str]] = {  # axes of every site; ArviZ cannot have one that
     name: [_LABELER]
     for name in ("accuracy", "fallibility", "ability", "competence", "direction", "threshold")
 } | {name: [_CLASS] for name in ("mean", "log_kappa", "log_alpha", "pull")}  # fmt: skip
+
+
+def coords(labels: Labels) -> dict[str, list[Any]]:
+    """Names of labelers, classes and samples, as ArviZ takes them beside `dims`."""
+    classes = list(labels.class_names)
+    axes = dict.fromkeys(("true_class", "labeled_as", "predicted"), classes)
+    own = {"labeler": list(labels.worker_names), "task": list(labels.task_names)}
+    return {**axes, **own, "wrong": list(range(len(classes) - 1))}
 
 
 SPECS: dict[str, Spec] = {

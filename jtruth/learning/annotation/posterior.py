@@ -359,7 +359,7 @@ def pointwise_of_joint(fit: JointPosterior, labels: Labels) -> RowLikelihood:
     chains = int(fit.chain.max()) + 1
     prior = fit.prior[fit.matrix_draw].reshape(chains, -1, labels.num_classes)
     matrices = fit.matrices.astype(np.float64).reshape(*prior.shape[:2], *fit.matrices.shape[1:])
-    samples = {"prior": prior, "matrices": matrices / matrices.sum(axis=-1, keepdims=True)}
+    samples = {"prior": prior, "confusion": matrices / matrices.sum(axis=-1, keepdims=True)}
     data, channel = merged_rows(labels), SPECS["dawid_skene"].channel
     again = digest(channel, samples, data[0], {}, labels.num_labelers)[0][data[1]]
     certain = ((fit.class_posterior == 1) & (again < 1 - 1e-9)).any()

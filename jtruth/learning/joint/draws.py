@@ -127,7 +127,7 @@ def _by_class(model: LatentModel, draws: Arrays, group: int) -> np.ndarray:
         return theta[:, :, :, rows]
     rows = rows.reshape(model.num_classes, model.num_strata)
     for h in range(model.num_strata):
-        share = np.where(rows[:, h] >= 0, draws["weights"][:, :, model.weight_row, h], 0.0)
+        share = np.where(rows[:, h] >= 0, draws["weights"][..., h], 0.0)
         total = total + share[:, :, None, :, None] * theta[:, :, :, np.maximum(rows[:, h], 0)]
     return np.asarray(total)
 

@@ -109,8 +109,7 @@ def checked_priors(
     if classifier is not None:
         raters.append(Raters(classifier[None], every, alike=alike_classifier))
     class_prior, fixed = _class_prior(labels, gold, prior, prior_concentration)
-    one = np.ones((classes, 1))
-    return LatentModel(every, np.zeros(classes, int), class_prior, fixed, every, one, tuple(raters))
+    return LatentModel(class_prior, tuple(raters), fixed)
 
 
 def _class_prior(labels: Labels, gold: Any, prior: Any, concentration: Any) -> tuple[np.ndarray, bool]:

@@ -76,6 +76,15 @@ def random_parameters(model, rng):
             law = stats.beta(p["mean"][k] * kappa, (1 - p["mean"][k]) * kappa)
             wrong = stats.dirichlet(np.exp(p["log_alpha"][k]) * q / q.sum())
             log_p += law.logpdf(p["right"][:, k]).sum() + sum(wrong.logpdf(w) for w in p["errors"][:, k])
+    elif model == "strata":
+        p |= {"weights": rng.dirichlet(np.ones(2), c), "common": rng.dirichlet(np.ones(c), (c, 2))}
+        p["stratum_confusion"] = rng.dirichlet(np.ones(c), (t, c, 2))
+        for k, h in itertools.product(range(c), range(2)):
+            own = np.where(np.arange(c) == k, (9.0, 3.0)[h], (0.5, 1.5)[h])
+            log_p += stats.dirichlet(own).logpdf(p["common"][k, h])
+            rows = stats.dirichlet(6 * p["common"][k, h] + 1e-6)
+            log_p += sum(rows.logpdf(row) for row in p["stratum_confusion"][:, k, h])
+        log_p += sum(stats.dirichlet([2, 1]).logpdf(w) for w in p["weights"])
     elif model == "difficulty_fallibility":
         p["fallibility"] = 0.4 * rng.random(t)
         log_p += stats.beta(2, 3, scale=0.4).logpdf(p["fallibility"]).sum()
@@ -105,6 +114,8 @@ def label_probability(model, p, t, k, y, difficulty=None):
     if model == "alike":
         wrong = np.insert(p["errors"][t, y], y, 0.0)
         return p["right"][t, y] if k == y else (1 - p["right"][t, y]) * wrong[k]
+    if model == "strata":
+        return p["stratum_confusion"][t, y, difficulty, k]
     if model == "difficulty_fallibility":
         phi = p["fallibility"][t]
         error = (difficulty + phi - difficulty * phi) * (c - 1) / c
@@ -122,9 +133,12 @@ def sample_probability(model, p, z):
         total = 0.0
         for y in range(CLASSES):
             each = [label_probability(model, p, t, k, y, difficulty) for t, k in enumerate(z) if k >= 0]
-            total += p["prior"][y] * np.prod(each)
+            weight = p["weights"][y, difficulty] if model == "strata" else 1.0
+            total += p["prior"][y] * weight * np.prod(each)
         return total
 
+    if model == "strata":
+        return given(0) + given(1)
     if model == "difficulty_fallibility":
         return quad(lambda d: given(d) * stats.beta(1, 5).pdf(d), 0, 1, epsabs=1e-13)[0]
     if model == "item_difficulty":
@@ -346,7 +360,7 @@ def test_a_pair_of_labelers_who_agree_too_often_is_noticed(fitted):
     found = agreement_of(fitted, copied)
     assert found.p_value < 0.01
     text = found.sentence(copied.workers)
-    assert "do not agree as this model says" in text and "'ann' and 'bob'" in text
+    assert "contradicts this model" in text and "'ann' and 'bob'" in text
 
 
 def test_agreement_without_pairs_has_no_verdict(fitted):
@@ -369,7 +383,7 @@ def test_bad_input():
     labels, nothing = Labels.from_matrix(Z, CLASSES), Labels(*np.zeros((3, 0), np.int32), 5, 3, 3)
     for message, model, given, hyper in (
         ("model must be one of 'dawid_skene'", "wellinder", labels, None),
-        ("needs its field `parameters`", SPECS["mace"], labels, None),
+        ("needs the field `parameters`", SPECS["mace"], labels, None),
         ("no prior setting 'accuracy'; it has class_con", "dawid_skene", labels, {"accuracy": (2, 1)}),
         (r"\(2, 2\); give \(3, 3\)", "dawid_skene", labels, {"row_concentration": np.ones((2, 2))}),
         ("not finite", "dawid_skene", labels, {"class_concentration": np.nan}),
@@ -411,7 +425,7 @@ def test_welinder_against_quadrature_over_positions():
     assert inside.sum() >= 2
     np.testing.assert_allclose(begun["direction"][inside], w[inside], atol=1e-3)
     np.testing.assert_allclose(begun["threshold"][inside], tau[inside], atol=1e-3)
-    with pytest.raises(ValueError, match="Welinder's model is for two classes; these are 3"):
+    with pytest.raises(ValueError, match="Welinder's model is for two classes, but these are 3"):
         prepare(SPECS["welinder"], 3, 4, None)
 
 
