@@ -44,7 +44,7 @@ Drawn = Table | Matrix | Curve | Notes
 _MOST_ROWS, _LAST_ROWS, _MOST_BARS = 20, 5, 4
 _MOST_WRITTEN = 12  # classes; of more the shades remain
 _WIDE, _SIDE, _ACROSS = 8.4, 6.2, 2  # inches of a panel alone and beside another; panels in a row
-_LEAST_P, _TITLE = 1e-4, 60  # characters in a line of a title
+_LEAST_P, _TITLE = 1e-4, 70  # characters in a line of a title
 _MARKS = {"fits": ("o", BLUE), "does not fit": ("x", ORANGE), "worth knowing": ("^", GREY)}
 _BELOW, _STEP = 0.14, 0.09  # ticks of assumptions below their row
 _BAR_COLORS = [color for color in CYCLE if color != ORANGE]  # orange is the cross
