@@ -464,8 +464,8 @@ ANSWERS = (  # to what a paper asks or concludes: no formula is wrong
     "has: the collapsed log-likelihood is a sum of logarithms of affine functions of (p_D, p_FA), hence "
     "concave ([beyond](beyond.md); `tests/test_beyond.py`).",
     "Su 5.2.4: 'the empirical Bayes approach is clearly more appropriate than the fully Bayesian "
-    "one' follows from 2.6.2 above. Bayes' rule proper has the same means, and intervals that cover where those "
-    "of Algorithm 1 do not ([Figures 17, 18](su.md); `tests/test_papers.py`, "
+    "one' follows from 2.6.2 above. Bayes' rule proper has the same means, and intervals that cover where "
+    "those of Algorithm 1 do not ([Figures 17, 18](su.md); `tests/test_papers.py`, "
     "`test_the_exact_intervals_hold_and_those_of_algorithm_1_do_not`).",
 )
 
