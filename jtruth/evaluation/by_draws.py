@@ -161,7 +161,7 @@ def checks_of_draws(found: LabelDraws, class_names: tuple) -> tuple[Check, ...]:
     """Whether the sampler has converged, and whether classes have exchanged names."""
     checks = []
     if found.run is not None:
-        numbers = [by_number(values) for values in (found.run.rhat, found.run.ess)]
+        numbers = by_number(found.run.rhat), by_number(found.run.ess)
         enough = good(*numbers, STANDARD._replace(max_rhat=_WORST, min_ess=_LEAST))
         poor = found.run.warnings and (found.run.divergences or not enough)
         said = " ".join(found.run.warnings).rstrip(".") if poor else f"at worst {extremes(*numbers)}"

@@ -161,7 +161,10 @@ def test_a_part_of_the_rows_is_enough_and_the_first_screen_stays_one(run, tmp_pa
         assert abs(found["metrics"][mine]["mean"] - rows["gpt"][its]["mean"]) < 0.03
     assert "next: jtruth consensus part.csv --gold column:human" in out.replace("\\\n   ", "")
     code, out, _ = run("labelers", "part.csv", *asked, folder=tmp_path)  # in full
-    assert "Constant: Labelers who always give the same class: 'always'" in " ".join(out.split()) and "opposed" not in out
+    assert (
+        "Constant: Labelers who always give the same class: 'always'" in " ".join(out.split())
+        and "opposed" not in out
+    )
 
 
 def test_what_is_worth_running_next_uses_what_the_file_has(run, judge):

@@ -9,6 +9,7 @@ import numpyro
 import numpyro.distributions as dist
 import optax
 import pytest
+from arviz_base import from_dict
 from numpyro import handlers
 from numpyro.infer import MCMC, NUTS, SVI, Predictive, Trace_ELBO, log_likelihood
 from numpyro.infer.autoguide import AutoNormal
@@ -198,7 +199,8 @@ def test_an_answer_by_draws_is_that_of_evaluate(sampled):
     mcmc, z, _, y_pred = sampled
     learned = evaluate(y_pred, Labels.from_matrix(z, 2), assume="independent", key=0)
     p = models.class_posterior(models.dawid_skene, mcmc.get_samples(), z)
-    for given in (mcmc, {"class_posterior": p}, {"class_posterior": p.reshape(2, -1, 400, 2)}):
+    named = {"class_posterior": p.reshape(2, -1, 400, 2)}
+    for given in (mcmc, {"class_posterior": p}, named, from_dict({"posterior": named})):
         result = evaluate(y_pred, given, key=0)
         assert result.interval_kind == "posterior" and "narrow" not in str(result)
         for name in ("accuracy", "recall", "precision"):

@@ -26,7 +26,7 @@ from numpyro.infer.util import constrain_fn, potential_energy
 from scipy.special import logit
 
 from jtruth._cache import keep_programs
-from jtruth._random import host_rng, seeded, stream
+from jtruth._random import host_rng, seeded
 from jtruth._validation import choose
 from jtruth.labels import Labels
 from jtruth.latent import NutsSettings, Progress, TooLarge, density
@@ -47,7 +47,6 @@ from jtruth.learning.annotation.posterior import (
     gather,
     majority_matrices,
     merged_rows,
-    simulated_labels,
 )
 
 _BLOCKS, _MOST_BLOCKS = 4, 64  # blocks of moves before the first look and between two, and at most
@@ -427,25 +426,3 @@ def _moved(
     first = [np.moveaxis(np.asarray(a, np.float64), (-1, 0), (0, 1)) for a in (*named.values(), log_p)]
     moved = state._replace(x=np.ascontiguousarray(path[-1]))
     return moved, (dict(zip(named, first[:-1], strict=True)), first[-1])
-
-
-def simulate_from_prior(
-    model: str | Spec,
-    *,
-    key: Any = None,
-    num: int,
-    num_samples: int,
-    num_labelers: int,
-    num_classes: int,
-    hyper: Hyper | None = None,
-) -> dict[str, np.ndarray]:
-    """Parameters and complete label matrices drawn from a model: "label" is (num, samples, labelers)."""
-    _, spec, function = resolve(model)
-    settings = prepare(spec, num_classes, num_labelers, hyper)
-    static = {"num_labelers": num_labelers}
-    drawn = nuts.simulate(function, None, settings, key=key, num=num, static=static)
-    labeler = np.broadcast_to(np.arange(num_labelers, dtype=np.int32), (num_samples, num_labelers))
-    one_chain = {name: value[None] for name, value in drawn.items()}
-    key = stream(key, "labels")
-    sets = simulated_labels(spec.channel, one_chain, labeler, settings, num_labelers, key, num)
-    return drawn | {"label": np.stack(list(sets))}
