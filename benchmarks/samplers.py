@@ -173,7 +173,7 @@ def found(draws, times, compiling, plan):
     warm = next((t for t, k in times if k >= plan.warm_up), end)
     if done <= plan.warm_up:
         return Found(None, None, compiling, warm - begin, 0.0, done)
-    accuracy = accuracies(draws["prior"], draws["matrices"])
+    accuracy = accuracies(draws["prior"], draws["confusion"])
     return Found(draws["prior"], accuracy, compiling, warm - begin, end - warm, done - plan.warm_up)
 
 
@@ -182,7 +182,7 @@ def plain_model(labeler, label, labelers):
     prior = numpyro.sample("prior", dist.Dirichlet(jnp.ones(2)))
     rows = jnp.array([[2.0, 1.0], [1.0, 2.0]])
     with numpyro.plate("labelers", labelers):
-        matrices = numpyro.sample("matrices", dist.Dirichlet(rows).to_event(1))
+        matrices = numpyro.sample("confusion", dist.Dirichlet(rows).to_event(1))
     with numpyro.plate("samples", labeler.shape[1]):
         y = numpyro.sample("y", dist.Categorical(prior), infer={"enumerate": "parallel"})
         with numpyro.plate("positions", labeler.shape[0]):
@@ -205,7 +205,7 @@ def numpyro_enumerated(labels, limit, plan):
     """NumPyro's own kernel on `plain_model`."""
     labeler, label = (jnp.asarray(a.T) for a in labels.padded())
     prior, matrices = majority_matrices(labels)
-    start = {"prior": jnp.asarray(prior, jnp.float32), "matrices": jnp.asarray(matrices, jnp.float32)}
+    start = {"prior": jnp.asarray(prior, jnp.float32), "confusion": jnp.asarray(matrices, jnp.float32)}
     kernel = NUTS(plain_model, init_strategy=init_to_value(values=start))
     args = (labeler, label, labels.num_labelers)
     keys = jax.random.split(jax.random.key(0), CHAINS)

@@ -25,6 +25,7 @@ if TYPE_CHECKING:  # the same names for editors and type checkers
         lam_stork,
         latent,
         learning,
+        models,
         noise,
         pairwise,
         planning,
@@ -87,9 +88,9 @@ __all__ = [
     "consensus", "evaluate", "evaluate_batch", "evaluate_class_scores", "evaluate_labelers",
     "evaluate_scores", "evaluation", "histograms", "information", "inspect_file", "inspect_labels",
     "inspection", "io", "labeler_agreement", "labels", "lam_stork", "latent", "learning", "metric_posterior",
-    "noise", "pairwise", "planning", "plots", "posterior", "preferences", "prevalence", "rating_agreement",
-    "read", "read_gold", "read_labels", "read_noise", "read_predictions", "set_agreement", "simulate",
-    "simulate_difficulty_fallibility", "simulation", "stats", "tables", "testing", "training",
+    "models", "noise", "pairwise", "planning", "plots", "posterior", "preferences", "prevalence",
+    "rating_agreement", "read", "read_gold", "read_labels", "read_noise", "read_predictions", "set_agreement",
+    "simulate", "simulate_difficulty_fallibility", "simulation", "stats", "tables", "testing", "training",
     "use_compilation_cache", "write",
 ]  # fmt: skip
 

@@ -23,6 +23,14 @@ def is_concrete(x: object) -> bool:
     return not any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(x))
 
 
+def must_be_concrete(name: str, instead: str, *arrays: object) -> None:
+    """A ValueError for traced arrays handed to a function that works on the host."""
+    if not is_concrete(arrays):
+        raise ValueError(
+            f"{name} works on the host and was given a traced array; under jit, vmap and grad use {instead}"
+        )
+
+
 def is_readable(x: object) -> bool:
     """True when the host can look at all values: they are not traced, and not spread over devices."""
     spread = (isinstance(a, jax.Array) and len(a.sharding.device_set) > 1 for a in jax.tree.leaves(x))
@@ -54,6 +62,17 @@ def safe_log1m(p: Float[AnyArray, "*shape"]) -> Float[Array, "*shape"]:
     """log(1 - p) without cancellation for small p, with -inf and gradient 0 at p = 1."""
     below = p < 1
     return jnp.where(below, jnp.log1p(-jnp.where(below, p, 0.0)), -jnp.inf)
+
+
+@jax.custom_batching.custom_vmap
+def largest(x: Array) -> Array:
+    """The largest entry, over all that `vmap` maps over too: loops and branches stay one for all."""
+    return x.max()
+
+
+@largest.def_vmap
+def _largest_of_all(axis_size: int, in_batched: Any, x: Array) -> tuple[Array, bool]:
+    return largest(x), False
 
 
 def from_here(

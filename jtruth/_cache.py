@@ -67,7 +67,7 @@ def _others(folder: Path) -> str:
     if os.name == "nt":  # there the folders of a user are his own
         return ""
     if about.st_uid != os.getuid():
-        return f"{folder} belongs to another user. Name a folder of your own in JTRUTH_CACHE"
+        return f"{folder} belongs to another user. Set JTRUTH_CACHE to a folder of your own"
     if about.st_mode & 0o022:
-        return f"others may write to {folder}. Run chmod 700 on it, or name another in JTRUTH_CACHE"
+        return f"others may write to {folder}. Run chmod 700 on it, or set JTRUTH_CACHE to another folder"
     return ""

@@ -32,7 +32,7 @@ def mesh_axis(mesh: Any, *, hosts: bool = False) -> str:
     if not hosts and len({device.process_index for device in mesh.devices.flat}) > 1:
         raise ValueError(
             "the mesh has devices of several processes; give each process a mesh of its jax.local_devices() "
-            "and sets of its own (docs/many_devices.md)"
+            "and its own sets (docs/many_devices.md)"
         )
     long = [name for name, size in mesh.shape.items() if size > 1] or list(mesh.axis_names[:1])
     if len(long) != 1:
@@ -67,7 +67,7 @@ def even_rows(mesh: Any, size: int) -> NamedSharding:
     devices = mesh.shape[axis]
     if size % devices:
         raise ValueError(
-            f"{size} samples cannot be shared evenly by the {devices} devices of the mesh: ask for "
+            f"{size} samples cannot be divided evenly among the {devices} devices of the mesh: ask for "
             f"{size + -size % devices} and leave the last {-size % devices} out"
         )
     return NamedSharding(as_auto(mesh), PartitionSpec(axis))
@@ -106,7 +106,7 @@ def same_everywhere(what: str, names: Sequence | None) -> None:
         of = [(k, tables[k]) for k in (0, other)]
         text = [f"process {k} has {f'{len(t)}: {quoted(t, 8)}' if t is not None else 'none'}" for k, t in of]
         raise ValueError(
-            f"the {what} differ: {' and '.join(text)}. Codes mean names: all processes need one table"
+            f"the {what} differ: {' and '.join(text)}. All processes need the same table of names"
         )
 
 

@@ -12,13 +12,16 @@ second. Threefry-2x32 (Salmon et al. 2011) of one pair of numbers is microsecond
 
 import hashlib
 import operator
-from typing import Any
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
+P, R = ParamSpec("P"), TypeVar("R")
 Key = int | np.integer | np.ndarray | jax.Array  # whatever `as_key` takes, but None
 Stated = int | list[int]  # a key in a result, which gives the same streams when it is given again
 _MOST = 2**32 - 1
@@ -48,6 +51,22 @@ def as_key(key: Any = None) -> jax.Array:
     if not 0 <= number <= _MOST:
         raise ValueError(f"key is {number}: {_HOW}")
     return key_of((0, number)) if is_default() else jax.random.key(number)
+
+
+def seeded(function: Callable[P, R]) -> Callable[P, R]:
+    """Accept scikit-learn's `random_state=` for `key=`; a generator of NumPy draws the key."""
+
+    @wraps(function)
+    def call(*args: P.args, **options: P.kwargs) -> R:
+        if "random_state" in options:
+            state = options.pop("random_state")
+            if options.get("key") is not None:
+                raise ValueError("key and random_state are the same: give one of them")
+            draw = getattr(state, "integers", None) or getattr(state, "randint", None)
+            options["key"] = int(draw(2**31 - 1)) if draw else state
+        return function(*args, **options)
+
+    return call
 
 
 def uniforms(key: Any, n: int) -> np.ndarray:

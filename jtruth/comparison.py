@@ -8,7 +8,8 @@ them stands the evidence, log p(all labels) with everything unknown integrated o
 density from the prior.
 
 `to_datatree` hands any fit with draws over to ArviZ. Its dimension of samples is "task", because ArviZ uses
-"sample" for draws, and that of what labelers said is "given", since `arviz_stats.summary` has a "label".
+"sample" for draws, and that of what labelers said is "labeled_as", since `arviz_stats.summary` makes an axis
+"label" of its own and stops where there is one.
 
     tree = to_datatree(fit)
     arviz_stats.summary(tree); arviz_stats.loo(tree); arviz_plots.plot_trace(tree)
@@ -23,13 +24,14 @@ import numpy as np
 from jaxtyping import Float
 
 from jtruth._cache import keep_programs
-from jtruth._random import Stated, as_key, stated, stream
+from jtruth._random import Stated, as_key, seeded, stated, stream
+from jtruth._validation.words import series
 from jtruth.answers import Answer, Column, Document, Table, facts, warning_notes
 from jtruth.labels import Labels, must_be_labels
 from jtruth.latent import NutsSettings, Progress
 from jtruth.latent.fit import RowLikelihood
 from jtruth.latent.infer.nuts import NutsRun
-from jtruth.learning.annotation.models import Spec
+from jtruth.learning.annotation.models import DIMS, Spec, coords
 from jtruth.learning.annotation.posterior import pointwise_of_joint
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.loo import LeaveOneOut, arviz, psis_loo, sum_and_error
@@ -76,14 +78,17 @@ class ModelComparison(Answer):
         ]  # fmt: skip
         if any(self.evidence):
             columns += [Column("log_evidence", "log evidence", form=".1f"),
-                        Column("log_evidence_se", "+-", form=".1f")]  # fmt: skip
+                        Column("log_evidence_se", "its se", form=".1f")]  # fmt: skip
         columns += [
-            Column("num_bad", "bad terms"), Column("worst_k", "worst k", form=".2f"),
+            Column("num_bad", "unreliable terms"), Column("worst_k", "worst k", form=".2f"),
             Column("se", "se", form=".1f"), Column("p_loo", "p_loo", form=".1f"),
         ]  # fmt: skip
-        note = "Difference of elpd to the first model, with two standard errors; it picks no truth."
+        note = (
+            "The difference in elpd to the first model has an interval of two standard errors on each side. "
+        )
+        note += "A better prediction of labels does not prove that a model is true."
         if None in known:
-            note += " Log evidence: not of fits that are too large to be tempered."
+            note += " Log evidence is missing where a fit is too large to be tempered."
         blocks = (
             Table("models", "Models, the best first", "name", tuple(columns), rows, note, unit=None,
                   aside=("low", "high")),
@@ -93,6 +98,7 @@ class ModelComparison(Answer):
         return Document("Which annotation model predicts the labels best?", about, self.verdict, blocks)
 
 
+@seeded
 def compare_models(
     labels: Labels,
     *,
@@ -106,9 +112,9 @@ def compare_models(
     Args:
         labels: noisy labels.
         key: of whatever is drawn: a whole number or a JAX key; 0 if None.
-        models: names (see `jtruth.learning.annotation.bayes.MODELS`), models of your own (`Spec`), or fits of
-            the same labels: `NutsFit`, or `JointPosterior` under independence without predictions or gold
-            labels. A mapping gives them names of your own.
+        models: names (see `jtruth.learning.annotation.bayes.MODELS`), functions of `jtruth.models` or of your
+            own (docs/your_own_model.md), `Spec`s, or fits of the same labels: `NutsFit`, or `JointPosterior`
+            under independence without predictions or gold labels. A mapping gives them names of your own.
         settings: of NUTS, for the names and your own models; its `progress` is of any sampler.
         nuts: whether names and your own models are sampled by NUTS. False: by tempering, whose one run gives
             both draws and evidence in a fraction of the time; NUTS for a model too large to be tempered.
@@ -127,12 +133,12 @@ def compare_models(
         raise ValueError(f"give two models or more, each once; got {', '.join(names) or 'none'}")
     own = labels.padded()
     for name, fit in zip(names, fits, strict=True):
-        if isinstance(fit, str | Spec | JointPosterior) or fit.labels is labels:
+        if _to_fit(fit) or isinstance(fit, JointPosterior) or fit.labels is labels:
             continue  # `pointwise_of_joint` compares those of the Gibbs sampler
         same_sizes = fit.labels.tree_flatten()[1] == labels.tree_flatten()[1]
         if not same_sizes or not all(map(np.array_equal, fit.labels.padded(), own)):
             raise ValueError(
-                f"the fit of {name!r} is of other labels; models can be compared on the same only"
+                f"the fit of {name!r} is of other labels; models are compared on the same labels only"
             )
     keep_programs()  # most of the time is compilation, of the first comparison of such a size
     from jtruth.learning.annotation.bayes import evidence_of, fit_nuts, fit_tempered
@@ -141,12 +147,12 @@ def compare_models(
     by_nuts = settings._replace(progress=Progress()) != NutsSettings() if nuts is None else nuts
     for k, fit in enumerate(fits):
         found, drawn = None, stream(seed, "model", k)
-        if isinstance(fit, str | Spec) and not by_nuts:
+        if _to_fit(fit) and not by_nuts:
             found = fit_tempered(fit, labels, key=drawn, progress=settings.progress)
         if found is not None:
             loo, evidence, texts = _loo(found.pointwise), found.evidence, found.warnings
         else:
-            if isinstance(fit, str | Spec):
+            if _to_fit(fit):
                 fit = fit_nuts(fit, labels, key=drawn, settings=settings)
             own_key = stream(seed, "evidence", k)
             evidence = fit.evidence if isinstance(fit, JointPosterior) else evidence_of(fit, own_key)
@@ -183,20 +189,26 @@ def _ordered(compared: list[tuple], key: Stated, tasks: tuple | None) -> ModelCo
     apart = tuple(-d > max(_SMALL_DIFFERENCE, _STANDARD_ERRORS * se) for d, se in pairs)
     doubts = [text for one in zip(names, loo, warnings, strict=True) for text in _doubts(*one, tasks)]
     if loo[0].pointwise.size < _FEW_SAMPLES:
-        doubts.append(f"{loo[0].pointwise.size} samples are few: standard errors are probably too small.")
+        doubts.append(f"With only {loo[0].pointwise.size} samples, standard errors are probably too small.")
     level = [name for name, worse in zip(names, apart, strict=True) if not worse]
-    verdict = f"Not told apart by these labels: {', '.join(level)}."
+    verdict = f"These labels do not distinguish {series(level)}."
     if len(level) == 1:
-        verdict = f"{names[0]} predicts the labels of a left-out sample best."
+        verdict = f"{names[0]} predicts the labels of left-out samples best."
     if any(one.num_bad for one in loo):
-        verdict += " Some terms cannot be trusted (see below), so neither can the order."
+        verdict += " Some terms are unreliable (see the notes), and so is the order."
     difference, error = (np.array(x) for x in zip(*pairs, strict=True))
     return ModelComparison(names, loo, difference, error, apart, verdict, tuple(doubts), key, known)
+
+
+def _to_fit(model: Any) -> bool:
+    return isinstance(model, str | Spec) or callable(model)
 
 
 def _name(model: Any) -> str:
     if isinstance(model, JointPosterior):
         return "joint"
+    if callable(model):
+        return getattr(model, "func", model).__name__  # a partial has no name
     if isinstance(model, Spec):
         return model.name
     return model if isinstance(model, str) else model.model
@@ -208,17 +220,14 @@ def _doubts(name: str, loo: LeaveOneOut, of_fit: tuple[str, ...], tasks: tuple |
         where = f"sample {worst}" if tasks is None else f"task {tasks[worst]!r}"
         yield (
             f"{name}: {loo.num_bad} of {loo.pareto_k.size} samples have Pareto k above {loo.good_k:.2f} "
-            f"(worst {loo.pareto_k.max():.2f} at {where}); its elpd is probably "
-            "too high. Draw more, or compare without it."
+            f"(worst {loo.pareto_k.max():.2f} at {where}). Its elpd is probably too high: take more draws, "
+            "or leave the model out."
         )
     yield from (f"{name}: {text}" for text in of_fit)
 
 
-_OBSERVED = {"labels": ("task",), "votes": ("task", "given")}
-_OF_JOINT = {
-    "prior": ("class",), "matrices": ("labeler", "class", "given"), "labeler_accuracy": ("labeler",),
-    "classifier": ("class", "predicted"), "counts": ("class", "predicted"),
-}  # fmt: skip
+_OBSERVED = {"labels": ("task",), "votes": ("task", "labeled_as")}
+_OF_JOINT = {"labeler_accuracy": ("labeler",), "counts": ("true_class", "predicted")}
 
 
 # What becomes a tree: groups of variables (chains, draws, ...), dimensions of these, and their names.
@@ -240,8 +249,8 @@ def to_datatree(fit: Any, labels: Labels | None = None) -> Any:
     from_dict, _ = arviz()
     groups, dims, coords = _groups(fit, labels)
     # Variables of many axes first: `arviz_stats.summary` 0.8 writes the numbers of a variable in the order in
-    # which the data set meets axes, but names them in the variable's own. Behind "prior" (class), the rows of
-    # "matrices" (labeler, class, given) bear each other's names.
+    # which the data set meets axes, but names them in the variable's own. Behind "prior" (true_class), the
+    # rows of "confusion" (labeler, true_class, labeled_as) bear each other's names.
     for name, values in groups.items():
         groups[name] = dict(sorted(values.items(), key=lambda one: -np.ndim(one[1])))
     return from_dict(groups, coords=coords, dims=dims)
@@ -251,17 +260,15 @@ def _groups(fit: Any, labels: Labels | None) -> _Groups:
     if isinstance(fit, JointPosterior):
         return _of_joint(fit, labels)
     if labels is not None:
-        raise ValueError("labels are given beside a JointPosterior only; other fits hold theirs")
+        raise ValueError("labels are only needed with a JointPosterior; other fits hold them")
     if hasattr(fit, "spec") and hasattr(fit, "labels"):
         return _of_annotation(fit)
     run = getattr(fit, "run", fit)
     if not isinstance(run, NutsRun):
-        raise ValueError(
-            f"{type(fit).__name__} holds no draws that ArviZ could show; give a fit by a sampler"
-        )
+        raise ValueError(f"{type(fit).__name__} has no posterior draws; give a fit by a sampler")
     groups = {"posterior": dict(run.samples), "sample_stats": dict(run.statistics)}
-    dims = {"confusion": ["class", "predicted"]} if "confusion" in run.samples else {}
-    coords = {"class": list(range(run.samples["confusion"].shape[2]))} if dims else {}
+    dims = {"classifier": DIMS["classifier"]} if "classifier" in run.samples else {}
+    coords = {"true_class": list(range(run.samples["classifier"].shape[2]))} if dims else {}
     return groups, dims, coords
 
 
@@ -272,35 +279,24 @@ def _of_annotation(fit: "NutsFit") -> _Groups:
         "posterior": dict(run.samples), "sample_stats": dict(run.statistics),
         "log_likelihood": {"labels": by_sample}, "observed_data": {"votes": fit.labels.counts()},
     }  # fmt: skip
-    dims = {"prior": ("class",), **fit.spec.dims, **_OBSERVED}
-    return groups, _named(dims, (*run.samples, *_OBSERVED)), _coords(fit.labels)
+    dims = {**DIMS, **fit.spec.dims, **_OBSERVED}
+    return groups, _named(dims, (*run.samples, *_OBSERVED)), coords(fit.labels)
 
 
 def _of_joint(fit: JointPosterior, labels: Labels | None) -> _Groups:
     """Draws of the Gibbs sampler at the sweeps whose matrices were kept."""
     chains, kept = int(fit.chain.max()) + 1, fit.matrix_draw
     draws = {name: getattr(fit, name) for name in ("prior", "labeler_accuracy", "classifier", "counts")}
-    values = {"matrices": fit.matrices, **{k: x[kept] for k, x in draws.items() if x is not None}}
+    values = {"confusion": fit.matrices, **{k: x[kept] for k, x in draws.items() if x is not None}}
     posterior = {name: np.asarray(x).reshape(chains, -1, *x.shape[1:]) for name, x in values.items()}
     groups: dict[str, dict[str, np.ndarray]] = {"posterior": posterior}
     if labels is None:
-        return groups, _named(_OF_JOINT, tuple(values)), {}
+        return groups, _named({**DIMS, **_OF_JOINT}, tuple(values)), {}
     rows = pointwise_of_joint(fit, labels)
     groups["log_likelihood"] = {"labels": rows.log_p[:, :, rows.row_of_sample]}
     groups["observed_data"] = {"votes": labels.counts()}
-    return groups, _named({**_OF_JOINT, **_OBSERVED}, (*values, *_OBSERVED)), _coords(labels)
+    return groups, _named({**DIMS, **_OF_JOINT, **_OBSERVED}, (*values, *_OBSERVED)), coords(labels)
 
 
 def _named(dims: Any, variables: tuple[str, ...]) -> dict[str, list[str]]:
     return {name: list(axes) for name, axes in dims.items() if name in variables}
-
-
-def _coords(labels: Labels) -> dict[str, list[Any]]:
-    classes = list(labels.class_names)
-    return {
-        "labeler": list(labels.worker_names),
-        "task": list(labels.task_names),
-        "class": classes,
-        "given": classes,
-        "wrong": list(range(len(classes) - 1)),
-    }

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from jtruth._host import cross_table
+from jtruth._random import seeded
 from jtruth._validation import places, quoted, some
 from jtruth._validation.words import NO_ANSWER, is_list, number_of, typing_error
 from jtruth.answers import Answer, Check, Column, Document, Note, Notes, Table, finding_notes, how
@@ -64,18 +65,18 @@ class Inspection(Answer):
         counts = how(
             ("labels per sample", _distribution(self.labels_per_sample)),
             ("labels per labeler", f"{each['min']} to {each['max']}, median {each['median']:g}"),
-            ("pairs of different labelers agree", alike),
+            ("agreement of two labels by different labelers", alike),
             title="Counts",
         )  # fmt: skip
         blocks = (
-            Table("", "Classes, as they are said", "class", (Column("share", "of the labels", form=".1%"),),
+            Table("", "Class shares of the labels", "class", (Column("share", "of all labels", form=".1%"),),
                   shares, order=order),
             counts,
             coefficient_table("coefficients", "Agreement: 0 is chance, 1 is full", self.coefficients,
                               note=stats.from_unseen(self.coefficients)),
             finding_notes(self.findings, "findings"),
-            Notes("notes", "How it was read", [Note("read", text) for text in self.notes]),
-            Notes("next_steps", "What next", [
+            Notes("notes", "How the file was read", [Note("read", text) for text in self.notes]),
+            Notes("next_steps", "Next steps", [
                 Note("do", "  # ".join(filter(None, step.values())), data=step) for step in self.next_steps
             ]),
             facts_of(self, "labels_per_sample", "labels_per_labeler", "agreement", "num_samples",
@@ -84,9 +85,9 @@ class Inspection(Answer):
         size = f"{number_of(self.num_samples, 'sample')}, {number_of(self.num_labelers, 'labeler')}"
         sentence = f"{size}, {number_of(self.num_labels, 'label')}, {len(self.classes)} classes. "
         odd = len(self.findings)
-        sentence += f"{number_of(odd, 'thing')} to look at." if odd else "Nothing odd was seen."
+        sentence += f"{number_of(odd, 'finding')} to look at." if odd else "Nothing looks unusual."
         first = "  # ".join(steps[0].values()) if steps else ""
-        about = "no label was taken as true"
+        about = "Counts and agreement only: no label was taken as true"
         return Document("What is in these labels?", about, sentence, blocks, next=first)
 
 
@@ -99,6 +100,7 @@ def _distribution(number: dict) -> str:
     return f"{min(number)} to {max(number)}, median {median:g}"
 
 
+@seeded
 def inspect_labels(
     labels: Labels, *, file: str = "LABELS.csv", options: str = "", beside: dict | None = None, key: Any = 0
 ) -> Inspection:
@@ -183,38 +185,36 @@ def _of_labelers(labels: Labels, pairs: LabelerPairs) -> Iterator[tuple[str, str
     row, labeler, _, _ = labels.patterns().entries()
     if len(words := _vocabularies(labels)) > 1:
         first = "; ".join(f"{who}: {what}" for who, what in words[:3])
-        advice = "say which mean the same (--map a=x,b=x; numbers by --pass-at)"
-        yield "vocabularies", f"Labelers use different words and share none ({first}): {advice}."
+        advice = "Translate them by --map a=x,b=x (numbers by --pass-at)"
+        yield "vocabularies", f"Labelers use different words and share none ({first}). {advice}."
     groups = stats.separate_groups(row, labeler, (labels.num_labelers, int(row.max(initial=0)) + 1))
     if groups > 1 and pairs.met.any():
         what = f"The labelers fall into {groups} groups without a common sample"
-        yield "separate_groups", f"{what}: compare only within a group."
+        yield "separate_groups", f"{what}. Compare them within groups only."
     used = _used(labels)
     if who := _named(labels, stats.opposed(used, pairs, MANY_SHARED)):
-        yield "opposed", f"Less agreement with the others than by chance: {who}. Did they swap classes?"
+        yield "opposed", f"Agreement with the others is below chance: {who}. Did they swap classes?"
     if who := _named(labels, ((used > 0).sum(axis=1) == 1) & (used.sum(axis=1) >= FEW_LABELS)):
-        yield "constant", f"Always the same class: {who}. Did they look at the samples?"
+        yield "constant", f"Labelers who always give the same class: {who}. Did they look at the samples?"
 
 
 def _of_classes(labels: Labels) -> Iterator[tuple[str, str]]:
     """Classes that read like something else than one class."""
     names = list(map(str, labels.class_names))
     if lists := [name for name in names if is_list(name, labels.class_names)]:
-        advice = (
-            "if a sample can be of several, ask about each class by itself (docs/labels_of_other_kinds.md)"
-        )
+        advice = "if a sample can have several classes, analyse one at a time (docs/labels_of_other_kinds.md)"
         yield "lists", f"Class {quoted(lists, 4)} looks like a list of classes: {advice}."
     number = _used(labels).sum(axis=0).tolist()
     if "classes" in labels.inferred and (found := typing_error(names, number)):
         wrong, right = (names[k] for k in found)
         few, many = (number_of(int(number[k]), "label") for k in found)
         what = f"Class {wrong!r} ({few}) is one letter from {right!r} ({many}): a typing error?"
-        yield "typing_error", f"{what} Correct it, or say --map {shlex.quote(f'{wrong}={right}')}."
+        yield "typing_error", f"{what} Correct it, or add --map {shlex.quote(f'{wrong}={right}')}."
     if unsure := [name for name in names if name.strip().casefold() in NO_ANSWER]:
-        what = "reads like no answer, and counts as a wrong answer wherever another class is the truth"
-        how_to = f"leave it out (--abstain {shlex.quote(','.join(unsure))}; in Python abstain={unsure})"
-        advice = f"{how_to}, or make it a symbol (docs/labels_of_other_kinds.md)"
-        yield "abstention", f"Class {quoted(unsure, 4)} {what}: {advice}."
+        what = "looks like a missing answer, but counts as a class, and as wrong where another one is true"
+        how_to = f"Leave it out (--abstain {shlex.quote(','.join(unsure))}; in Python abstain={unsure})"
+        advice = f"{how_to}, or treat it as a separate answer (docs/labels_of_other_kinds.md)"
+        yield "abstention", f"Class {quoted(unsure, 4)} {what}. {advice}."
 
 
 def _of_numbers(labels: Labels, pairs: LabelerPairs) -> Iterator[tuple[str, str]]:
@@ -224,13 +224,14 @@ def _of_numbers(labels: Labels, pairs: LabelerPairs) -> Iterator[tuple[str, str]
     if copies := stats.full_agreement(pairs, MANY_SHARED):
         names = "; ".join(f"{workers[i]!r} and {workers[j]!r} on {n} samples" for i, j, n in copies[:2])
         who = "1 pair never disagrees" if len(copies) == 1 else f"{len(copies)} pairs never disagree"
-        yield "copies", f"{who} ({names}). If one copied, keep one."
+        yield "copies", f"{who} ({names}). If one copied the other, keep one."
     few = (totals < FEW_LABELS) & (totals > 0)
     if names := _named(labels, few):
         who = number_of(int(few.sum()), "labeler")
         yield "few_labels", f"{who} gave fewer than {FEW_LABELS} labels: {names}. Expect wide intervals."
     if single := int(times[(np.bincount(row) == 1)[row]].sum()):
-        text = f"{single} of {labels.num_samples} samples have one label: nothing there checks the labeler."
+        has = "has" if single == 1 else "have"
+        text = f"{single} of {labels.num_samples} samples {has} only one label, so nothing checks it."
         yield "single_label", text
     if labels.self_agreement is not None and labels.self_agreement["pairs"].any():
         yield "repeats", " ".join(_of_repeats(labels, labels.self_agreement))
@@ -239,25 +240,24 @@ def _of_numbers(labels: Labels, pairs: LabelerPairs) -> Iterator[tuple[str, str]
 def _of_repeats(labels: Labels, own: np.ndarray) -> Iterator[str]:
     """How often labelers agree with themselves, who does how often, and what that may mean."""
     number, pairs, agree = (own[name].sum() for name in ("repeats", "pairs", "agree"))
-    yield f"{number_of(int(number), 'label')} given again: labelers agree with themselves in"
+    yield f"{number_of(int(number), 'label')} repeated: labelers agree with themselves in"
     share = own["agree"] / np.maximum(own["pairs"], 1)
     often = [t for t in np.argsort(share, kind="stable") if own["repeats"][t] >= FEW_LABELS]
     each = some([f"{labels.worker_names[t]!r} {share[t]:.0%}" for t in often], _LISTED)
     yield f"{agree / pairs:.0%} of repeats{f' ({each})' if each else ''}."
     if labels.has_repeats():
-        yield "All count as independent evidence: intervals are too narrow (--repeats majority counts one)."
+        yield "All count as independent, so intervals are too narrow (--repeats majority counts one)."
     used = _used(labels)
     chance = (used**2).sum(axis=1) / np.maximum(used.sum(axis=1), 1) ** 2 @ own["pairs"] / pairs
     if agree / pairs - chance < HARDLY * (1 - chance) and number >= FEW_LABELS:
-        yield "That is hardly more than chance: are they different questions? Name both columns (--task a,b)."
+        yield "That is hardly above chance: are they different questions? Name both columns (--task a,b)."
 
 
 def _chance(coefficients: Mapping[str, Agreement]) -> Iterator[tuple[str, str]]:
     one = coefficients["krippendorff"]
     if one.low <= 0 and not one.unseen > 0.5:  # else few combinations of labels were seen: no evidence
-        what = f"by chance, as far as these labels tell ({TITLES['krippendorff']} {one})"
         why = "they may have guessed, or their task ids belong to different samples"
-        yield "no_agreement", f"Labelers agree no better than {what}: {why}."
+        yield "no_agreement", f"Labelers agree no better than chance ({TITLES['krippendorff']} {one}): {why}."
 
 
 def _vocabularies(labels: Labels) -> list[tuple[str, str]]:
@@ -277,34 +277,34 @@ def _next_steps(labels: Labels, pairs: LabelerPairs, file: str, beside: dict) ->
     names = {role: shlex.quote(name) for role, name in beside.items()}
     gold = f" --gold {names['gold']}" if "gold" in names else ""
     if "predictions" in names:
-        yield f"jtruth evaluate {file} --predictions {names['predictions']}{gold}", "how good a classifier is"
+        yield f"jtruth evaluate {file} --predictions {names['predictions']}{gold}", "grade the classifier"
     else:
         yield (
             "",
-            "A classifier can be graded too: jtruth evaluate with --predictions, a table task, label.",
+            "To grade a classifier, use jtruth evaluate with --predictions, a table task, label.",
         )
     if gold:
-        yield f"jtruth labelers {file}{gold}", "how good each labeler is, by the verified labels"
+        yield f"jtruth labelers {file}{gold}", "grade each labeler by the verified labels"
     if not pairs.met.any():
-        yield "", "No sample has labels of two labelers: how good they are is not identified."
+        yield "", "No sample has labels of two labelers, so their accuracy is not identified."
         yield (
             "",
-            "Let a second labeler label some samples, or verify some, or give known error rates (--noise).",
+            "Collect second labels of some samples, verify some, or give known error rates (--noise).",
         )
         yield (
             f"jtruth ask {file} --truth --out to_verify.csv",
-            "what to verify; filled in, it is the next --gold",
+            "choose samples to verify; fill in the table and use it as --gold",
         )
         return
     if "scores" in beside:
-        yield f"jtruth evaluate {file} --predictions {names['scores']} --scores", "how well scores rank"
+        yield f"jtruth evaluate {file} --predictions {names['scores']} --scores", "grade the scores"
     number = labels.labels_per_labeler()
     if np.count_nonzero(number) < 3:
-        yield "", "Two labelers alone do not tell who is right when they disagree: add a third, or gold."
-        yield f"jtruth agreement {file}", "how far the two agree"
+        yield "", "Two labelers cannot show who is right when they disagree: add a third, or verified labels."
+        yield f"jtruth agreement {file}", "compute the agreement of the two"
         return
     if not gold:
-        yield f"jtruth labelers {file}", "how good each labeler is"
+        yield f"jtruth labelers {file}", "estimate how good each labeler is"
     # Of labelers who labelled a sample twice one must say which label counts.
     sample, labeler, _ = labels.entries()
     once = np.unique(labeler * labels.num_samples + sample) // labels.num_samples
@@ -313,4 +313,4 @@ def _next_steps(labels: Labels, pairs: LabelerPairs, file: str, beside: dict) ->
     if known.any():
         worst = int(np.argmin(np.where(known, pairs.agreed_with / np.maximum(1, pairs.met), np.inf)))
         name = shlex.quote(str(labels.worker_names[worst]))
-        yield f"jtruth evaluate {file} --rater {name}", "the labeler who agrees least, by the others"
+        yield f"jtruth evaluate {file} --rater {name}", "grade the labeler who agrees least"

@@ -119,7 +119,7 @@ class Labels:
         labelled = labels._number("sample", labels.num_samples) > 0
         if tasks is None and not allow_unlabelled and not labelled.all():  # their only rows had no label
             lost = check.quoted(labels.task_names[i] for i in np.flatnonzero(~labelled))
-            note = f"{np.count_nonzero(~labelled)} tasks have no label at all and were left out: {lost}."
+            note = f"{np.count_nonzero(~labelled)} tasks have no label and were left out: {lost}."
             labels = replace(labels.restrict(np.flatnonzero(labelled)), notes=(*labels.notes, note))
         return labels._checked(allow_unlabelled)
 
@@ -146,7 +146,7 @@ class Labels:
         check.class_names(classes, num_classes)
         if hasattr(z, "dtype") and not is_concrete(z):
             raise ValueError(
-                "z is traced (inside jit, vmap or grad), and Labels are made on the host: hand the array "
+                "z is traced (inside jit, vmap or grad), but Labels are made on the host: give the array "
                 "itself to the noise model, model.log_likelihood(z) with -1 where there is no label"
             )
         return cls(*check.matrix_entries(z, num_classes, classes, missing, scale))._checked(allow_unlabelled)
@@ -254,7 +254,9 @@ class Labels:
     def to_matrix(self) -> Int[np.ndarray, "samples labelers"]:
         """Class codes as a matrix, -1 where there is no label; an error with repeated labels."""
         if self.has_repeats():
-            raise ValueError("some labelers labelled a sample more than once: a matrix has room for one")
+            raise ValueError(
+                "a matrix holds one label per sample and labeler, but some labelers gave several"
+            )
         sample, labeler, label = self.entries()
         z = np.full((self.num_samples, self.num_labelers), -1, np.int32)
         z[sample, labeler] = label
@@ -298,13 +300,12 @@ class Labels:
         codes = check.row_codes(self.entries(None), sizes)
         if codes is None:
             first, inverse, counts = check.collapse_rows(self._table())
-            return Patterns(replace(self.restrict(first), tasks=None), inverse, counts)
+            return Patterns(replace(self, tasks=None).restrict(first), inverse, counts)
         number = (self.num_classes + 1) ** self.num_labelers
         seen, _, counts = check.occurring(codes, number)
         z = seen[:, None] // (self.num_classes + 1) ** np.arange(self.num_labelers) % (self.num_classes + 1)
         sample, labeler = (a.astype(np.int32) for a in np.nonzero(z))
-        label = z[sample, labeler].astype(np.int32) - 1
-        leaves = {"sample": sample, "labeler": labeler, "label": label}
+        leaves = {"sample": sample, "labeler": labeler, "label": z[sample, labeler].astype(np.int32) - 1}
         patterns = replace(self, **leaves, num_samples=seen.size, tasks=None)
         order, place, _ = check.collapse_rows(patterns._table())  # the same order as above
         row = np.zeros(number, np.int64)
@@ -345,7 +346,7 @@ class Labels:
         judged = (others.labels_per_sample() > 0) | keep_alone
         samples, alone = np.flatnonzero((codes >= 0) & judged), np.flatnonzero((codes >= 0) & ~judged)
         if not samples.size:
-            why = f"nobody else labelled the samples of worker {worker!r}: nothing to grade by"
+            why = f"worker {worker!r} cannot be graded, because nobody else labelled the same samples"
             raise ValueError(f"{why}. Verified labels are enough: gold=..., --gold FILE or column:NAME")
         rest = others.restrict(samples)
         return RaterSplit(check.with_tasks(codes[samples], rest.tasks), rest, samples, alone)
@@ -391,24 +392,26 @@ class Labels:
     def _select(self, axis: str, size: str, names: str, chosen: Any) -> "Labels":
         """Keep and renumber the chosen samples or labelers."""
         chosen = check.distinct_indices(chosen, getattr(self, size), axis)
+        if chosen.size == getattr(self, size) and (np.diff(chosen) > 0).all():
+            return self
         new = np.full(getattr(self, size), -1, np.int32)
         new[chosen] = np.arange(chosen.size, dtype=np.int32)
         codes = new[np.asarray(getattr(self, axis))]
-        leaves = {k: np.asarray(getattr(self, k))[codes >= 0] for k in ("sample", "labeler", "label")}
-        leaves[axis] = codes[codes >= 0]
-        known = getattr(self, names)
-        kept = None if known is None else tuple(known[i] for i in chosen)
+        every = {k: np.asarray(getattr(self, k)) for k in ("sample", "labeler", "label")} | {axis: codes}
+        leaves = {k: values[codes >= 0] for k, values in every.items()}
         own = self.self_agreement
+        kept = (known := getattr(self, names)) and tuple(map(known.__getitem__, chosen.tolist()))
         own = own[chosen] if own is not None and axis == "labeler" else own
         return replace(self, **leaves, **{size: int(chosen.size), names: kept, "self_agreement": own})
 
     def _checked(self, allow_unlabelled: bool) -> "Labels":
         """Refuse samples without labels unless allowed; note labelers and classes that are never used."""
         check.none_unlabelled(self._number("sample", self.num_samples), self.tasks, allow_unlabelled)
-        labelers = self._number("labeler", self.num_labelers)
-        notes = check.unused(labelers, self.workers, "labelers gave no label")
+        notes = check.unused(
+            self._number("labeler", self.num_labelers), self.workers, "labelers gave no label"
+        )
         classes = self._number("label", self.num_classes)
-        notes += check.unused(classes, self.classes, "classes were never given")
+        notes += check.unused(classes, self.classes, "classes never occur")
         return replace(self, notes=self.notes + notes)
 
     def _number(self, axis: str, size: int) -> np.ndarray:
@@ -449,12 +452,41 @@ def must_be_labels(value: Any, name: str = "labels") -> Labels:
     return value
 
 
+def matrix_labels(value: Any, classes: Iterable | None = None) -> Any:
+    """`Labels` of an array (samples, labelers) that can be nothing else; any other value as it is.
+
+    That is integers with -1 for gaps, names with None, or whole numbers in decimals with NaN or -1 for gaps.
+    Decimals without gaps may be log-likelihoods: `classes` says that they are labels.
+    """
+    plain = isinstance(value, list | tuple | np.ndarray | jax.Array) and is_concrete(value)
+    if not plain or hasattr(value, "class_posterior") or not _is_even(value):
+        return value
+    entries = np.asarray(value)
+    if entries.ndim != 2 or not entries.size:
+        return value
+    decimal, number = entries.dtype.kind == "f", None
+    gaps = np.isnan(entries) if decimal else np.zeros(entries.shape, bool)
+    known = entries[~gaps]
+    if known.dtype.kind in "fiu":
+        most, least = int(known.max(initial=0)), known.min(initial=0)
+        plain = most > 0 and least >= -1 and bool((known == np.round(known)).all())
+        if not plain or (decimal and classes is None and not gaps.any() and least == 0):
+            return value
+        number = most + 1 if classes is None else None
+    return Labels.from_matrix(entries, number, classes=classes, missing=np.nan if gaps.any() else -1)
+
+
+def _is_even(value: Any) -> bool:
+    """Whether rows of nested lists have one length."""
+    return hasattr(value, "shape") or len({len(row) if hasattr(row, "__len__") else -1 for row in value}) == 1
+
+
 def advice_on(value: Any) -> str:
     """How to make labels of something that is neither `Labels` nor a log-likelihood."""
     if hasattr(value, "class_posterior") and hasattr(value, "prior"):
         return (
-            "a fit is evidence for a classifier where no noise or prior is given, jt.evaluate(y_pred, fit); "
-            "else give its jt.Labels"
+            "a fit can replace labels only where no noise or prior is given, jt.evaluate(y_pred, fit); "
+            "otherwise give its jt.Labels"
         )
     if check.is_frame(value):
         return (

@@ -49,8 +49,8 @@ def class_posterior(log_likelihood: LogLikelihood, prior: Prior) -> Float[Array,
     """
     if log_likelihood.ndim != 2:
         raise ValueError(
-            f"log_likelihood has shape {log_likelihood.shape}; it must be (samples, classes). For many use "
-            "jax.vmap(class_posterior, (0, None))"
+            f"log_likelihood has shape {log_likelihood.shape}; it must be (samples, classes). For a batch "
+            "use jax.vmap(class_posterior, (0, None))"
         )
     if is_concrete(prior):
         prior = validate_prior(prior, log_likelihood.shape[1])
@@ -138,8 +138,8 @@ def check_not_contradictory(
     if bad.size:
         raise ValueError(
             f"the labels of {_name(bad, tasks)} are impossible under every class, because labelers (or a "
-            "classifier) that cannot err contradict each other; correct these labels, or give those that "
-            "gave them a small error probability"
+            "classifier) with error rate 0 disagree; correct these labels, or give those labelers a small "
+            "error rate"
         )
     if prior is not None:
         possible = ~np.isneginf(values) & (np.asarray(prior) > 0)[None, :]

@@ -21,8 +21,10 @@ def python_of(page: Path) -> list[str]:
 
 
 def recipes(*words: str) -> list[str]:
-    """The blocks of CONTRIBUTING.md that hold one of these words."""
-    return [block for block in python_of(ROOT / "CONTRIBUTING.md") if any(word in block for word in words)]
+    """The blocks of docs/extending.md that hold one of these words."""
+    return [
+        block for block in python_of(ROOT / "docs" / "extending.md") if any(word in block for word in words)
+    ]
 
 
 @cache

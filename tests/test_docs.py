@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import os
 import re
 import subprocess
 import sys
@@ -40,7 +41,8 @@ def pages(maker):
     return maker.pages()
 
 
-WITH_CODE = [p for p in PAGES if python_of(p) and p.name != "your_own_model.md"]  # test_datatree.py runs that
+ELSEWHERE = ("your_own_model.md", "extending.md")  # run by test_datatree.py, and by a test for each recipe
+WITH_CODE = [p for p in PAGES if python_of(p) and p.name not in ELSEWHERE]
 
 
 @pytest.mark.slow
@@ -50,6 +52,31 @@ def test_the_python_of_a_page_runs(path, capsys, monkeypatch):
     monkeypatch.chdir(ROOT)
     exec("\n".join(python_of(path)), {})
     assert capsys.readouterr().out
+
+
+@pytest.fixture(scope="module")
+def refresher():
+    """docs/refresh_outputs.py, which writes the outputs that pages quote."""
+    sys.path.insert(0, str(DOCS))
+    try:
+        yield importlib.import_module("refresh_outputs")
+    finally:
+        sys.path.remove(str(DOCS))
+
+
+def test_most_pages_quote_an_output(refresher):
+    names = {path.name for path in refresher.pages()}
+    assert {"index.md", "judges_with_30_gold.md", "llm_judges.md", "gate.md"} <= names and len(names) > 8
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("path", [p for p in PAGES if "```text" in p.read_text()], ids=lambda path: path.stem)
+def test_a_quoted_output_is_what_is_printed_now(path, refresher):
+    """In a process without the settings of the tests, as a reader's."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith(("JAX_", "XLA_"))}
+    check = [sys.executable, refresher.__file__, "--check", str(path)]
+    done = subprocess.run(check, capture_output=True, text=True, env=env | {"PYTHONPATH": str(ROOT)})
+    assert done.returncode == 0, done.stderr
 
 
 def anchors(path):

@@ -2,8 +2,9 @@
 
 import numpy as np
 
-from jtruth import Labels, _host
+from jtruth import Labels, _host, class_posterior
 from jtruth.noise import ConfusionMatrices, with_known_labels
+from jtruth.testing import log_odds_of
 
 RNG = np.random.default_rng(0)
 PSI = RNG.dirichlet(np.ones(3), size=(4, 3))
@@ -24,6 +25,15 @@ def test_likelihood_of_labels_against_loops_and_the_noise_model():
     both = _host.labels_log_likelihood(draws, sample, labeler, Z.ravel(), len(Z))
     np.testing.assert_allclose(both[0], found, rtol=1e-14)
     assert both.shape == (2, 7, 3) and not np.allclose(both[1], found)
+
+
+def test_posteriors_and_log_odds_are_those_of_the_pure_functions():
+    log_lik, prior = RNG.normal(size=(6, 2)), np.array([0.3, 0.7])
+    odds = _host.log_odds(log_lik, prior)
+    np.testing.assert_allclose(odds, log_odds_of(log_lik, prior), rtol=1e-13)
+    rho = class_posterior(log_lik, prior)
+    np.testing.assert_allclose(_host.softmax(log_lik + _host.log(prior)), rho, rtol=1e-13)
+    np.testing.assert_allclose(np.asarray(rho)[:, 1], 1 / (1 + np.exp(-odds)), rtol=1e-13)
 
 
 def test_impossible_labels_have_no_likelihood_and_no_nan():

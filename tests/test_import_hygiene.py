@@ -13,6 +13,7 @@ from tests.source import ROOT
 
 HEAVY = ["numpyro", "matplotlib", "pandas", "polars", "pyarrow", "sklearn"]
 HEAVY += ["arviz", "arviz_base", "arviz_stats"]
+HOMES = ("plots", "models")  # whose business are matplotlib and NumPyro
 ROOMS = ["plots", "training", "planning", "labels"]
 
 PROBE = f"""
@@ -40,7 +41,7 @@ import jtruth.cli.app, jtruth.evaluation, jtruth.cli.reading
 found["shell"] = sorted(sys.modules)
 
 import jtruth.training.estimator
-found["none"] = [name for name in jt.__all__ if name != "plots" and getattr(jt, name) is None]
+found["none"] = [name for name in jt.__all__ if name not in {HOMES} and getattr(jt, name) is None]
 found |= {{"every": sorted(sys.modules), "dir": dir(jt)}}
 
 for room in {ROOMS}:
@@ -49,7 +50,7 @@ for room in {ROOMS}:
     found[room] = getattr(jt, room).__name__
 jt = anew()
 for one in pkgutil.walk_packages(jt.__path__, "jtruth."):
-    if not one.name.startswith(("jtruth.plots", "jtruth.cli")) and "bayes" not in one.name:
+    if not one.name.startswith(("jtruth.plots", "jtruth.cli", "jtruth.models")) and "bayes" not in one.name:
         importlib.import_module(one.name)
 found["after"] = [name for name, value in vars(jt).items()
                   if isinstance(value, types.ModuleType) and name[0] != "_"]
@@ -77,7 +78,7 @@ def test_import_alone_loads_not_even_jax_and_a_room_needs_no_import_of_its_own(f
 
 
 def test_every_name_is_there_when_it_is_used_and_none_loads_a_heavy_library(found):
-    """Rooms too, but for `plots`, whose business is matplotlib; nor does the estimator load scikit-learn.
+    """Rooms too, but for `HOMES`; nor does the estimator load scikit-learn.
 
     Python sets a package's attribute when a file of it is imported: none that was not a name before, but for
     the console's.

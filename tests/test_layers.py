@@ -28,7 +28,7 @@ LAYERS: list[set[str]] = [
     {"simulation", "testing", "learning", "information", "histograms"},
     {"asking"},  # below evaluation, whose answers name the samples to ask for
     {"training", "evaluation", "comparison"},
-    {"plots", "planning", "cleaning", "pairwise"},
+    {"plots", "planning", "cleaning", "pairwise", "models"},
     {"cli"},
 ]
 LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}
@@ -170,8 +170,9 @@ def wrong_library(part: str, path: Path, name: str, eager: bool) -> str | None:
         return f"imports {library} at module level"
     if library == "matplotlib" and part != "plots":
         return "imports matplotlib outside plots"
-    if library == "numpyro" and path.name != "bayes.py" and (part, path.name) != ("latent", "nuts.py"):
-        return "imports numpyro outside bayes.py and latent/infer/nuts.py"
+    doors = (("latent", "nuts.py"), ("learning", "functions.py"))
+    if library == "numpyro" and path.name != "bayes.py" and (part, path.name) not in doors:
+        return "imports numpyro outside bayes.py, annotation/functions.py and latent/infer/nuts.py"
     return None
 
 

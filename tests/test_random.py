@@ -7,6 +7,7 @@ import jax
 import numpy as np
 import pytest
 
+import jtruth as jt
 from jtruth._arrays import systematic
 from jtruth._random import _folded, as_key, host_rng, key_words, stream, streams
 from tests.source import nodes, trees
@@ -117,3 +118,18 @@ def test_no_bare_salt_and_no_name_twice():
                 names[call, node.args[1].value] += 1
     assert set(makers) == {"_random.py"}
     assert names.total() > 20 and {n for n, times in names.items() if times > 1} == set()
+
+
+def test_random_state_is_another_name_for_key():
+    """scikit-learn's argument: the same number, or a generator of NumPy that draws one."""
+    codes = np.random.default_rng(0).integers(0, 2, (30, 3))
+    labels = jt.Labels.from_matrix(codes, 2)
+    known = jt.evaluate(codes[:, 0], labels, noise=jt.noise.Symmetric(0.2, 2), random_state=5)
+    assert known.key == 5 == jt.consensus(labels, random_state=5).key
+    drawn = [
+        jt.consensus(labels, random_state=kind(1)).key
+        for kind in (np.random.default_rng, np.random.RandomState) for _ in range(2)
+    ]  # fmt: skip
+    assert drawn[0] == drawn[1] != drawn[2] == drawn[3]
+    with pytest.raises(ValueError, match="give one of them"):
+        jt.consensus(labels, key=1, random_state=1)

@@ -53,7 +53,7 @@ def class_codes(
         nothing = f"no {what or 'class '}(got {values[rows[0]]!r})"
         raise ValueError(f"{source.at(rows)}: {nothing}. {if_missing}")
     if if_missing is None and "-1" in position and any(value == -1 for value in code_of):
-        advice = "-1 is a class here and also the mark for unknown; give a dict of the known ones"
+        advice = "-1 is a class here but also means unknown; give a dict of the known classes"
         raise ValueError(f"{source.name}: {advice}")
     return recode(values, code_of.__getitem__)
 
@@ -91,7 +91,7 @@ def by_class(values: Any, classes: Sequence[Any], what: str = "prior") -> Any:
     if sorted(places) != list(range(len(names))):
         given = quoted(keys, 8) or "no class"
         advice = "give one number for each of these names, or a plain list in the order of the classes"
-        raise ValueError(f"{what} has a number for {given}, and the classes are {quoted(names, 8)}: {advice}")
+        raise ValueError(f"{what} has a number for {given}, but the classes are {quoted(names, 8)}: {advice}")
     column = list(values.values()) if isinstance(values, Mapping) else values.to_numpy()
     return np.asarray(column)[np.argsort(places)]
 
@@ -106,9 +106,8 @@ def _unknown(
         return f"{place} not a class; classes are 0 to {len(classes) - 1}{unknown} ({len(rows)} such entries)"
     if number and not coded and not any(map(is_integer, classes)):
         return (
-            f"{place} a number, but the classes are called {quoted(classes, 8)}, and nobody said which of "
-            f"them is 0. Give class names, or say it where the labels are made: classes=[...], all names in "
-            "the order of their codes"
+            f"{place} a number, but the classes are {quoted(classes, 8)}, and their order is unknown. Give "
+            "class names, or create the labels with classes=[...], all names in the order of their codes"
         )
     return f"{place} not one of the classes {quoted(classes, 8)}"
 
@@ -167,9 +166,9 @@ def check_labelers(labeler: np.ndarray, codes: np.ndarray, workers: Sequence | N
     if bad.size:
         who = brief(bad[0] if workers is None else workers[bad[0]])
         raise ValueError(
-            f"labeler {who} gave {totals[bad[0]]} labels, most of them classes that nobody gives again: ids "
-            f"or text, and no labeler. Leave it out, or read it as the task (task={who}); if these are the "
-            "classes, name all of them in `classes`"
+            f"labeler {who} gave {totals[bad[0]]} labels, and most of them occur once, like ids or text. "
+            f"Leave this column out, or read it as the task (task={who}); if these are classes, list all of "
+            "them in `classes`"
         )
 
 
@@ -201,7 +200,7 @@ def _check_num_classes(number: Any) -> None:
         raise ValueError(f"num_classes must be at least 2; got {number!r}, and a whole number is needed")
     if number > MOST_CLASSES:
         advice = "Is it the number of classes?"
-        raise ValueError(f"num_classes is {number}: at most {MOST_CLASSES} can be handled. {advice}")
+        raise ValueError(f"num_classes is {number}, but the maximum is {MOST_CLASSES}. {advice}")
 
 
 def _check_number(values: Sequence, named: tuple | None, rows: int) -> None:
@@ -268,5 +267,5 @@ def _class_order(
     elif int(names[-1]) >= len(names) and scale is None:
         absent = next(k for k, name in enumerate(names) if int(name) != k)
         more = "if it is a class, name all classes in `classes` (or set num_classes)"
-        notes += (f"{what}, and nobody gave {absent}; {more}.",)
+        notes += (f"{what}, and {absent} never occurs; {more}.",)
     return names, notes, found

@@ -167,20 +167,20 @@ def keep_one_label_each(
         raise ValueError(
             f"{source.at(rows[pair])}: worker {worker!r} labelled task {task!r} {pair.size} times ({extra} "
             "such repeats in all). Set repeats='majority' to count the most frequent label of each, or "
-            "'first' or 'last'; 'keep' takes them for independent labels."
+            "'first' or 'last'; 'keep' uses them as independent labels."
         )
     own = _own_agreement(labeler, again, len(workers))
     if repeats == "keep":
-        text = f"Repeated labels ({extra}) count as independent evidence: intervals are too narrow."
-        return rows, (f"{text} repeats='majority' counts one label of a labeler for a sample.",), own
+        text = f"Repeated labels ({extra}) count as independent, so intervals are too narrow."
+        return rows, (f"{text} repeats='majority' counts one label per labeler and sample.",), own
     ordered, kept = not callable(source.numbers), np.ones(rows.size, bool)  # rows of an engine have no order
     chosen, ties = _one_of_each(again, repeats, ordered)
     kept[again[0]] = False
     kept[chosen] = True
     which = "most frequent" if repeats == "majority" else repeats
-    more = f" {number_of(ties, 'tie')} went to the label that was given first." if ties else ""
-    more = more if ordered else " Ties go to the first class, since these rows have no order."
-    said = f"{number_of(extra, 'repeated label')}: the {which} of a labeler for a sample counts"
+    more = f" {number_of(ties, 'tie')} went to the earliest label." if ties else ""
+    more = more if ordered else " Ties go to the first class, because these rows have no order."
+    said = f"{number_of(extra, 'repeated label')}: the {which} per labeler and sample counts"
     return rows[kept], (f"{said} (repeats={repeats!r}).{more}",), own
 
 

@@ -4,7 +4,8 @@ A table that an engine holds (DuckDB, Polars, PySpark, whatever narwhals calls l
 memory: joining and sorting are its work, and here come its different ids and classes and, for each row, three
 whole numbers. It has no order of rows, so all is in sorted order, and a row is named in messages by what it
 says. For `lazy_patterns` it groups its rows into distinct patterns of labels: a task is whole numbers in
-which every worker has some bits (label code + 1, 0 is no label). Powers of 2 are exact in every engine.
+which every worker has a bit for each label. Powers of 2 are exact in every engine, and a sum of n of them has
+n bits only if they differ: so it also shows whether a worker gave two labels.
 """
 
 from collections.abc import Callable, Container, Iterable, Sequence
@@ -81,9 +82,9 @@ def _check_no_counts(
     if (cell[1:] == cell[:-1]).any() or (1 - share @ share) ** pairs > _FALSE_ALARM:
         return
     rows = np.flatnonzero(sample == np.flatnonzero(number > 1)[0])
-    what = "workers are numbers, and no two rows of a task have the same label"
-    advice = "Write a row for each label, with a worker of its own"
-    raise ValueError(f"{source.at(rows)}: {what}: do they count how often each label was given? {advice}")
+    what = "the worker column has numbers, and no two rows of a task have the same label"
+    advice = "Write one row per label, each with its worker"
+    raise ValueError(f"{source.at(rows)}: {what}: does it count how often each label was given? {advice}")
 
 
 def _silent(label: Sequence, abstain: Iterable) -> tuple[set, tuple[str, ...]]:
@@ -93,9 +94,9 @@ def _silent(label: Sequence, abstain: Iterable) -> tuple[set, tuple[str, ...]]:
         return set(), ()
     silent = {value for value in different(label) if str(value).strip().casefold() in words}
     if not silent:
-        return silent, (f"Nobody gave a label that `abstain` names: {quoted(sorted(words))}.",)
+        return silent, (f"The labels in `abstain` never occur: {quoted(sorted(words))}.",)
     number, names = sum(map(silent.__contains__, label)), quoted(sorted(map(str, silent)))
-    return silent, (f"{number} of {len(label)} labels say nothing ({names}) and were left out.",)
+    return silent, (f"{number} of {len(label)} labels are abstentions ({names}) and were left out.",)
 
 
 def frame_columns(frame: Any, columns: dict[str, str]) -> tuple[tuple, Source | None, tuple[str, ...]]:
@@ -124,9 +125,11 @@ def unused_counts(
         numbers = [int(text) for text in texts if text.isascii() and text.isdigit()]
         again = len(set(numbers)) < len(numbers) or len(numbers) == 1
         if again and len(numbers) == len(texts) and max(numbers) > 1:
-            what = f"it may count how often a label was given (up to {max(numbers)}): here a row is one label"
-            advice = "Write a row for each of them, with a worker of its own, or remove the column."
-            return (LOOK + source.says(f"column {name!r} was not used, and {what}. {advice}"),)
+            what = (
+                f"it may count how often a label was given (up to {max(numbers)}), but each row is one label"
+            )
+            advice = "Write one row per label, each with its worker, or remove the column."
+            return (LOOK + source.says(f"column {name!r} was not used; {what}. {advice}"),)
     return ()
 
 
@@ -147,7 +150,7 @@ def frame_order(
     for order in orders:
         if [name for name in longest if name in order] != order:
             both = f"{quoted(longest, 8)}, and {quoted(order, 8)}"
-            raise ValueError(f"columns order their classes in two ways: {both}. Say the order in `classes`")
+            raise ValueError(f"columns order their classes in two ways: {both}. Give the order in `classes`")
     return longest if classes is None else classes, scale or "ordinal"
 
 
@@ -193,16 +196,19 @@ def collected(table: Any) -> Any:
 
 
 _PLAIN = r"^[!-~](.*[!-~])?\z"  # text that begins and ends with what can be seen
-_BITS = 62  # of a whole number that holds labels, so that no sum reaches the sign
+_TOGETHER = 10_000_000  # rows that are grouped at once
+_BITS = 52  # of a whole number that holds labels: no sum of 2000 equal ones reaches the sign
 
 
 def lazy_patterns(
-    frame: Any, columns: dict[str, str], classes: Any, missing: str
-) -> tuple[tuple[np.ndarray, ...], tuple, tuple, tuple] | None:
+    frame: Any, columns: dict[str, str], classes: Any, missing: str,
+    tell: Callable[[int, int], None] = lambda done, planned: None,
+) -> tuple[tuple[np.ndarray, ...], tuple, tuple, tuple] | None:  # fmt: skip
     """Distinct rows of labels of a lazy table; `columns` are the names of "task", "worker" and "label".
 
     Labeler and label of every label of row 0, then of row 1, ...; labels and tasks of each row; names of
-    workers and of classes; and notes. None where a worker labelled a task more than once.
+    workers and of classes; and notes. None where a worker labelled a task more than once, or of many labels.
+    Of very many rows the tasks are grouped part by part; `tell` is called with (parts done, all parts).
     """
     choose("missing", missing, ("error", "drop"))
     table = ids.read_frame(frame, lazy=True)
@@ -214,21 +220,30 @@ def lazy_patterns(
 
     picked = table.select(*(nw.col(name).alias(role) for role, name in columns.items()))
     coded, rows, workers, codes, names, notes = _read(picked, classes, missing)
-    bits = len(codes).bit_length()
-    patterns = collected(_grouped(coded, len(workers), bits))
-    if (patterns["most"].to_numpy() > 1).any():
+    if len(codes) > _BITS:
         return None
-    numbers = np.stack([patterns[name].to_numpy() for name in patterns.columns[:-2]], axis=1)
-    place, labeler, value = _unpacked(numbers, len(workers), bits)
+    pieces, found = _pieces(rows, picked.collect_schema()["task"].is_integer()), []
+    for k, piece in enumerate(pieces):
+        tell(k, len(pieces))
+        part = collected(
+            _grouped(coded.filter(piece) if len(pieces) > 1 else coded, len(workers), len(codes))
+        )
+        found.append(np.stack([part[name].to_numpy() for name in part.columns], axis=1))
+    *numbers, times, tasks = np.concatenate(found).T
+    numbers = np.stack(numbers, axis=1)
+    place, labeler, value = _unpacked(numbers, len(workers), len(codes))
+    twice = (place[1:] == place[:-1]) & (labeler[1:] == labeler[:-1])
+    if twice.any() or (np.bincount(place, minlength=len(numbers)) < times).any():
+        return None
     label = codes[value]
-    labelled, number = label >= 0, patterns["tasks"].to_numpy().astype(np.int64)
+    labelled, number = label >= 0, tasks.astype(np.int64)
     length = np.bincount(place[labelled], minlength=len(number)).astype(np.int32)
     some, lost = length > 0, rows - int((length * number).sum())
     notes += (f"{lost} of {rows} rows have no label and were left out (missing='drop').",) * (lost > 0)
     labeler, label, bare = labeler[labelled], label[labelled], int(number[~some].sum())
     notes += unused(np.bincount(labeler, minlength=len(workers)), workers, "labelers gave no label")
-    notes += unused(np.bincount(label, minlength=len(names)), names, "classes were never given")
-    notes += (f"{bare} tasks have no label at all and were left out",) * (bare > 0)
+    notes += unused(np.bincount(label, minlength=len(names)), names, "classes never occur")
+    notes += (f"{bare} tasks have no label and were left out.",) * (bare > 0)
     return (labeler, label, length[some], number[some]), workers, names, notes
 
 
@@ -289,38 +304,48 @@ def _rows_of(table: Any, role: str, values: list) -> Source:
     return Source("", "row", 0, row_with)
 
 
-def _grouped(coded: Any, num_workers: int, bits: int) -> Any:
-    """The query: numbers of a pattern, tasks of that pattern, and most labels by one worker of one task."""
+def _pieces(rows: int, numbered: bool) -> list[Any]:
+    """Which tasks are grouped together, so that an engine need not hold all: by their last digit."""
     import narwhals as nw
 
-    each = _BITS // bits  # workers in one number
+    number = int(np.clip(rows // _TOGETHER, 1, 10))
+    if numbered:
+        return [nw.col("task").abs() % number == k for k in range(number)]
+    if number == 1:
+        return [nw.lit(True)]
+    last = nw.col("task").cast(nw.String).str.tail(1)
+    return [*(last == digit for digit in "0123456789"), ~last.is_in(list("0123456789")) | last.is_null()]
+
+
+def _grouped(coded: Any, num_workers: int, num_labels: int) -> Any:
+    """The query: numbers of a pattern and how many labels are in them, tasks of that pattern."""
+    import narwhals as nw
+
+    each = max(_BITS // num_labels, 1)  # workers in one number
     worker, label = nw.col("code of worker").cast(nw.Int64), nw.col("code of label").cast(nw.Int64)
-    rows = coded.with_columns(worker.alias("who"), (label + 1).fill_null(0).alias("what"))
-    rows = rows.group_by("task", "who").agg(nw.col("what").max(), (nw.col("what") > 0).sum().alias("times"))
-    power = (nw.lit(2.0) ** (nw.col("who") % each * bits)).cast(nw.Int64)
+    bit = (nw.lit(2.0) ** (worker % each * num_labels + label)).cast(nw.Int64).fill_null(0)
     names = [f"number {k}" for k in range(-(-num_workers // each))]
-    rows = rows.with_columns((nw.col("what") * power).alias("part"), (nw.col("who") // each).alias("which"))
-    parts = (nw.when(nw.col("which") == k).then(nw.col("part")).otherwise(0) for k in range(len(names)))
-    tasks = rows.with_columns(**dict(zip(names, parts, strict=True))).group_by("task")
-    tasks = tasks.agg(*(nw.col(name).sum().cast(nw.Int64) for name in names), nw.col("times").max())
-    grouped = tasks.group_by(*names).agg(nw.len().alias("tasks"), nw.col("times").max().alias("most"))
-    return grouped.select(*names, "tasks", "most").sort(*names)
+    parts = (nw.when(worker // each == k).then(bit).otherwise(0) for k in range(len(names)))
+    rows = coded.select(
+        "task", (bit > 0).cast(nw.Int64).alias("labels"), **dict(zip(names, parts, strict=True))
+    )
+    tasks = rows.group_by("task").agg(*(nw.col(name).sum().cast(nw.Int64) for name in (*names, "labels")))
+    grouped = tasks.group_by(*names, "labels").agg(nw.len().alias("tasks"))
+    return grouped.select(*names, "labels", "tasks").sort(*names, "labels")
 
 
 def _unpacked(
-    numbers: Int[np.ndarray, "patterns numbers"], num_workers: int, bits: int
+    numbers: Int[np.ndarray, "patterns numbers"], num_workers: int, num_labels: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(pattern, worker, code) of every label, in order of patterns, then of workers."""
-    each, places, workers, values = _BITS // bits, [], [], []
-    for t in range(num_workers):
-        value = numbers[:, t // each] >> (t % each * bits) & (1 << bits) - 1
-        here = np.flatnonzero(value).astype(np.int32)
-        places.append(here)
-        workers.append(np.full(here.size, t, np.int32))
-        values.append((value[here] - 1).astype(np.int32))
-    place, worker, value = (np.concatenate(parts) for parts in (places, workers, values))
+    each, places, bits = max(_BITS // num_labels, 1), [], []
+    for k in range(num_workers * num_labels):
+        here = np.flatnonzero(numbers[:, k // (each * num_labels)] >> k % (each * num_labels) & 1)
+        places.append(here.astype(np.int32))
+        bits.append(np.full(here.size, k, np.int32))
+    place, bit = np.concatenate(places), np.concatenate(bits)
     order = np.argsort(place, kind="stable")
-    return place[order], worker[order], value[order]
+    return place[order], *np.divmod(bit[order], num_labels)
 
 
 def _row_text(row: dict[str, Any]) -> str:
@@ -352,7 +377,7 @@ def matrix_entries(
     every = ((i, t) for i, row in enumerate(cells) for t in range(len(row)))
     numbers = [(i, t) for i, t in every if not (ids.is_missing(v := cells[i][t]) or v == missing)]
     values = [cells[i][t] for i, t in numbers]
-    advice = "Where there is no label put None, or say what stands there by `missing`."
+    advice = "Use None where there is no label, or set `missing` to the value used there."
     cell = Source("z", "cell", numbers=numbers)
     codes, names, remarks, scale = encode_classes(values, classes, num_classes, cell, advice, scale=scale)
     sample, labeler = np.array(numbers, np.int32).reshape(-1, 2).T
@@ -380,8 +405,8 @@ def _like_counts(table: np.ndarray) -> tuple[str, ...]:
     if (usual == usual[:, :1]).all(axis=1).mean() >= 0.5 or not np.ptp(usual, axis=0).any():
         return ()
     rows = "every row of z sums" if len(usual) == size else f"{len(usual)} of {size} rows of z sum"
-    what = "as counts of votes by class do; here a column is a labeler and a cell the class he gave"
-    advice = "Write a row task, worker, label for each vote (jt.Labels.from_long)."
+    what = "like counts of votes by class, but a column is a labeler and a cell the class given"
+    advice = "Write one row task, worker, label per vote (jt.Labels.from_long)."
     return (f"{LOOK}{rows} to {most:g}, {what}. {advice}",)
 
 
@@ -421,6 +446,6 @@ def _coded(z: np.ndarray, num_classes: int, missing: Any) -> tuple[np.ndarray, n
         bad = np.flatnonzero((label != codes) | (codes < 0) | (codes >= num_classes))
         i, t = sample[bad[0]], labeler[bad[0]]
         what = f"not a class code 0..{num_classes - 1} ({bad.size} such entries)"
-        advice = f"Where there is no label put {missing}, or say what stands there by `missing`."
+        advice = f"Use {missing} where there is no label, or set `missing` to the value used there."
         raise ValueError(f"z[{i}, {t}] is {z[i, t]}, {what}. {advice}")
     return sample.astype(np.int32), labeler.astype(np.int32), codes

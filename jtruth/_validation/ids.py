@@ -88,7 +88,7 @@ def check_columns(header: Iterable[str], columns: dict[str, str], source: Source
     named, what = quoted(missing.values()), "column" if len(missing) == 1 else "columns"
     raise MissingColumn(
         source.says(
-            f"no {what} {named}; the columns are {quoted(header, 12)}. Say which one holds the "
+            f"no {what} {named}; the columns are {quoted(header, 12)}. Name the column of the "
             f"{' and the '.join(missing)} by {', '.join(f'{role}=...' for role in missing)} "
             f"(at the command line {typed})."
         )
@@ -219,8 +219,8 @@ class Aligned(NamedTuple):
 
 
 ORDER_NOTE = (
-    "{} has no task ids: its first entries were matched with the tasks {}, the order in which tasks first "
-    "appear among the labels. Is it this order? A Series or dict by task id would be safe"
+    "{} has no task ids, so its entries were matched with tasks in their order in the labels ({} first). A "
+    "Series or dict by task id is safer."
 )
 
 
@@ -272,7 +272,7 @@ def _aligned(
         known = quoted(names, 3)
         raise ValueError(
             f"{what}: {'; '.join(problems)}. It is matched by task id; the labels have {known}. "
-            "Correct the ids, or hand over a plain sequence (.to_numpy()) in the order of the samples."
+            "Correct the ids, or give a plain sequence (.to_numpy()) in the order of the samples."
         )
     return Aligned(values[rows], matched, Source(what, "", numbers=[ids[k] for k in rows]), coded, notes)
 
@@ -288,9 +288,9 @@ def align_table(data: Any, labels: Any, columns: Sequence[Any], what: str) -> tu
     names = [name for name in table.columns if name != "task"]
     if sorted(map(str, names)) != sorted(map(str, columns)):
         raise ValueError(
-            f"{what} is a frame with the columns {quoted(names, 8)}, and the classes are "
-            f"{quoted(columns, 8)}: name its columns like the classes, or hand over .to_numpy() with columns "
-            "in their order"
+            f"{what} is a frame with the columns {quoted(names, 8)}, but the classes are "
+            f"{quoted(columns, 8)}: rename its columns, or give .to_numpy() with columns in the order of the "
+            "classes"
         )
     if len(names) < len(table.columns):
         ids = table["task"].to_list()
@@ -374,7 +374,7 @@ def _index_ids(series: Any, labels: Any, what: str) -> list | None:
     if getattr(index, "nlevels", 1) > 1:
         raise ValueError(
             f"{what} has an index of {index.nlevels} levels, and task ids are one value each: keep one level "
-            "(.droplevel), or hand over a dict by task id"
+            "(.droplevel), or give a dict by task id"
         )
     ids = index.tolist()
     counted = ids == list(range(len(ids)))
@@ -382,7 +382,7 @@ def _index_ids(series: Any, labels: Any, what: str) -> list | None:
         if counted:
             return None
         raise ValueError(
-            f"{what} has the index {quoted(ids, 3)}, but these labels have no task ids: hand over "
+            f"{what} has the index {quoted(ids, 3)}, but these labels have no task ids: give "
             ".to_numpy() if its rows are in the order of the samples, or give the labels their ids"
         )
     names = list(map(str, labels.task_names))
@@ -390,8 +390,8 @@ def _index_ids(series: Any, labels: Any, what: str) -> list | None:
         return ids
     if set(names) == set(map(str, ids)):
         raise ValueError(
-            f"{what} has the index 0, 1, ..., and these numbers are task ids in another order "
-            f"({quoted(names, 3)}): hand over .to_numpy() if it is in that order, else a dict by task id"
+            f"{what} has the index 0, 1, 2 and so on, but these numbers are task ids in another order "
+            f"({quoted(names, 3)}): give .to_numpy() if it is in that order, else a dict by task id"
         )
     return None
 

@@ -71,7 +71,7 @@ def check_probabilities(x: Any, name: str, *, slack: float = 0.0) -> None:
     """ValueError unless every entry of a NumPy array lies in [0, 1 + slack]; the first bad entry is named."""
     if isinstance(x, np.ndarray):
         good = (x >= 0) & (x <= 1 + slack)  # NaN is not
-        _all(good, x, name, ", not a probability", "give numbers from 0 to 1 (not in per cent)")
+        _all(good, x, name, ", not a probability", "give numbers from 0 to 1 (not percentages)")
 
 
 def sum_tolerance(x: Any) -> float:

@@ -56,7 +56,7 @@ def positive_of(labels: Any, positive: Any = None, gold: np.ndarray | None = Non
         return meant, MEANING
     if "classes" not in labels.inferred or (two and labels.scale != "nominal"):
         given = "classes" not in labels.inferred
-        return 1, "the second of the classes in the order given" if given else "the higher one"
+        return 1, "the second class in the given order" if given else "the higher one"
     known = np.zeros(0, np.int64) if gold is None else np.asarray(gold)[np.asarray(gold) >= 0]
     codes, what = (known, "gold label") if known.size >= _ENOUGH else (labels.entries()[2], "label")
     counts, among = np.bincount(codes, minlength=len(names)), f"among {number_of(codes.size, what)}"
@@ -72,7 +72,7 @@ def positive_line(classes: Sequence[str], positive: str, chosen: str) -> str:
         return f"Positive class: {plain(positive)}."
     why = "" if chosen == MEANING else f", {chosen}"
     other = next((name for name in classes if name != positive), positive)
-    return f"Positive class: {plain(positive)}{why}; positive={other!r} to change."
+    return f"Positive class: {plain(positive)}{why} (to change: positive={other!r})."
 
 
 def _named(positive: Any, names: tuple[str, ...]) -> int:

@@ -56,7 +56,7 @@ _MOST, _LIKERT = 15, 5  # levels of a scale of words, and of one on which "undec
 _LONGEST = 40  # letters of a level
 _GRADES = {a + b: k - 3.0 * n for n, a in enumerate("ABCDEF") for k, b in enumerate(("-", "", "+"))}
 _HOW_TO = (
-    "Say it from lowest to highest: --scale ordinal --classes low,mid,high "
+    "Give the order from lowest to highest: --scale ordinal --classes low,mid,high "
     "(in Python: scale='ordinal', classes=['low', 'mid', 'high'])"
 )
 
@@ -87,11 +87,11 @@ def scale_of(
         known = rank is not None and order in (names, names[::-1])
         return scale or ("ordinal" if known else "nominal"), names, None, ()
     if rank is None and scale == "ordinal":
-        raise ValueError(f"nobody gave the order of the classes {quoted(order, 8)}. {_HOW_TO}")
+        raise ValueError(f"the order of the classes {quoted(order, 8)} is unknown. {_HOW_TO}")
     if rank is None or (len(names) == 2 and list(order) == sorted(names)):
         return "nominal" if rank is None else "ordinal", order, None, ()
     note = (
-        f"The classes are ordered {' < '.join(order)}, as is usual for these words. If that is wrong, say "
+        f"The classes are ordered {' < '.join(order)}, by the meaning of the words. If that is wrong, give "
         "scale='ordinal' with classes=[...] from lowest to highest, or scale='nominal'."
     )
     return "ordinal", order, None, (note,)

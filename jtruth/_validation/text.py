@@ -155,7 +155,7 @@ def largest(packed: int) -> int:
         return int(min(_GIGABYTES * 1e9, max(_RATIO * packed, _SMALL)))
     lifted = words.number_in(wish)
     if not 0 < lifted < 1e9:
-        raise ValueError(f"{_LIFT} is {wish!r}; give a number of gigabytes, such as {_LIFT}=50, or unset it")
+        raise ValueError(f"{_LIFT} is {wish!r}; it must be a number of gigabytes, such as {_LIFT}=50")
     return int(lifted * 1e9)
 
 
@@ -163,10 +163,8 @@ def check_size(size: int, name: str, packed: int) -> None:
     """Refuse a compressed file that becomes larger than that."""
     if size > largest(packed):
         limit = f"{largest(packed) / 1e9:.2g} GB, the limit for a file of {packed / 1e6:.2g} MB"
-        advice = f"say how large it may be: {_LIFT}=50 in the environment allows 50 GB"
-        raise ValueError(
-            f"{name}: unpacked this is more than {limit}. If it is meant to be so large, {advice}"
-        )
+        advice = f"set {_LIFT}=50 in the environment to allow 50 GB"
+        raise ValueError(f"{name}: the unpacked file exceeds {limit}. If this is intended, {advice}")
 
 
 def decoded(file: File) -> tuple[File, tuple[str, ...]]:
@@ -181,7 +179,7 @@ def decoded(file: File) -> tuple[File, tuple[str, ...]]:
         text = _western(data) if mark == "utf-8" else ""
         if not text:
             return file, ()
-        notes = (f"{file.name}: this is not UTF-8, and was read as Windows-1252 text.",)
+        notes = (f"{file.name} is not UTF-8, and was read as Windows-1252 text.",)
     if not unicodedata.is_normalized("NFC", text):
         notes += joined_note(set(re.split(r'[",;\t|\r\n]', text)), file.name)
         text = unicodedata.normalize("NFC", text)
@@ -203,7 +201,7 @@ def _western(data: bytes) -> str:
 def joined_note(names: Iterable[str], name: str) -> tuple[str, ...]:
     """A sentence about names that are one in composed letters (NFC), and were different before."""
     twice = words.duplicates(unicodedata.normalize("NFC", one) for one in set(names))
-    text = f"{quoted(sorted(twice))} was written in two ways that look the same, and is one name now."
+    text = f"{quoted(sorted(twice))} had two spellings that look the same; they were merged."
     return (Source(name).says(text),) if twice else ()
 
 
@@ -227,12 +225,13 @@ class TextTable(NamedTuple):
             self.columns.load(places)
         picked = tuple(self.columns[place] for place in places)
         for name, column in zip(columns.values(), picked, strict=True):
-            for value in different(column):
+            names = different(column)
+            for value in () if list(map(str.strip, names)) == names else names:
                 if value != value.strip():
                     rows = [k for k, other in enumerate(column) if other == value]
                     where = f"{self.source.at(rows)}: {name} {brief(value)} begins or ends with a space"
-                    what = f"{brief(value.strip())} would be something else. Remove the space."
-                    raise ValueError(f"{where}, and {what}")
+                    what = f"{brief(value.strip())} would be another one. Remove the space."
+                    raise ValueError(f"{where}; {what}")
         return picked
 
 
@@ -308,14 +307,14 @@ def _check_rows(
     for k in body:
         if len(rows[k]) != len(header):
             what = f"{len(rows[k])} fields where the header has {len(header)} ({words.some(header, 8)})"
-            advice = f"A field that contains {sep!r} must stand in quotation marks."
+            advice = f"Put fields that contain {sep!r} in quotation marks."
             raise ValueError(f"{source.at([k])}: {what}: {quoted(rows[k], 8)}. {advice}")
     first = list(rows[begin])
     again = [k for k in body if rows[k][-1] == first[-1] and len(first) > 1]
     again = [k for k in again if [rows[k][0].lstrip("\ufeff"), *rows[k][1:]] == first]
     check_names(header, [rows[k] for k in body[:_SEEN] if k not in again], source.name, source.number(begin))
     if again:
-        where = f"{source.at(again)}: the column names appear here again"
+        where = f"{source.at(again)}: the column names occur again"
         raise ValueError(f"{where}. Were several files joined? Remove these lines.")
 
 
@@ -378,7 +377,8 @@ def whole_numbers(column: Sequence) -> Sequence:
     >>> whole_numbers(["1.0", "", "2.0"]), whole_numbers(["1.0", "1.5"]), whole_numbers(["001", "1.0"])
     (['1', '', '2'], ['1.0', '1.5'], ['001', '1.0'])
     """
-    names = [name for name in different(column) if isinstance(name, str)]
+    names = different(column)
+    names = [name for name in names if isinstance(name, str)] if {*map(type, names)} != {str} else names
     if ".0" not in "\n".join(names):
         return column
     given = [name for name in names if name.strip().casefold() not in MISSING_TEXT - {"-1"}]
@@ -395,7 +395,7 @@ def header_of(fields: list[str], file: File, sep: str) -> tuple[str, ...]:
         raise ValueError(f"{file.name}: the file is empty, or its first line is. {advice}")
     other = [mark for mark in ",;\t|" if mark != sep and len(header) == 1 and mark in header[0]]
     if other:
-        advice = f"Is the separator {other[0]!r}? Then say sep={other[0]!r}."
+        advice = f"If the separator is {other[0]!r}, set sep={other[0]!r}."
         raise ValueError(f"{file.name}: the header is one field, {brief(header[0])}. {advice}")
     if "Status" in header and any(name.startswith("[") for name in header):  # promptfoo's, after each output
         header = tuple(f"{name} {k}" if name in header[:k] else name for k, name in enumerate(header))

@@ -68,7 +68,7 @@ def _seconds(values: list, name: str) -> np.ndarray | None:
         return _moments(values, name)
     unit = np.searchsorted(_UNITS, numbers, "right") - 1
     if np.ptp(unit):
-        raise ValueError(f"{name} has numbers in different units, such as seconds and milliseconds: use one")
+        raise ValueError(f"{name} mixes units, such as seconds and milliseconds: use one unit")
     return numbers / 1000.0 ** unit[0]
 
 
@@ -83,13 +83,13 @@ def _moments(values: list, name: str) -> np.ndarray | None:
     if not fits:
         return None
     if len({moment.tzinfo is None for moment in fits[0]}) > 1:
-        raise ValueError(f"{name}: some times have a zone and some have none. Write the zone in all of them")
+        raise ValueError(f"{name}: some times have a time zone and others do not. Add the zone to all")
     seconds = [np.array([m.replace(tzinfo=m.tzinfo or UTC).timestamp() for m in one]) for one in fits]
     ranks = [np.unique(one, return_inverse=True)[1] for one in seconds]
     if (ranks[0] != ranks[-1]).any():
         k = int(np.flatnonzero(seconds[0] != seconds[1])[0])
         what = f"{brief(values[k])} may be {fits[0][k]:%Y-%m-%d} or {fits[1][k]:%Y-%m-%d}"
-        raise ValueError(f"{name}: {what}, and no row decides. Write year-month-day")
+        raise ValueError(f"{name}: {what}. Write dates as year-month-day")
     return seconds[0]
 
 

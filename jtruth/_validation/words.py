@@ -44,6 +44,12 @@ def some(items: Iterable[Any], limit: int = 5, total: int | None = None) -> str:
     return text if total <= limit else f"{text} and {total - limit} more"
 
 
+def series(items: Iterable[Any]) -> str:
+    """All items for a sentence: "a, b and c"."""
+    *most, last = map(str, items)
+    return f"{', '.join(most)} and {last}" if most else last
+
+
 def number_of(number: int, noun: str) -> str:
     """A count with its noun: "1 label", "2 labels"."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
@@ -202,7 +208,7 @@ def check_different_numbers(names: Iterable[str], what: str) -> None:
     same = _groups((name for name in names if _number(name) is not None), _number)
     if same:
         raise ValueError(
-            f"the {what} {quoted(same)} are equal as numbers. Write them alike, or name every one in "
+            f"the {what} {quoted(same)} are equal as numbers. Use one spelling, or list all of them in "
             "`classes` if they are different"
         )
 
@@ -237,13 +243,16 @@ def column_called(role: str, header: Sequence[str]) -> str | None:
 
 def rounded_note(ids: Sequence, what: str) -> tuple[str, ...]:
     """A sentence about long numbers that a spreadsheet would take for one."""
-    long = [name for name in map(str, ids) if len(name) > _DIGITS and name.isdecimal()]
+    texts = list(map(str, ids))
+    if max(map(len, texts), default=0) <= _DIGITS:
+        return ()
+    long = [name for name in texts if len(name) > _DIGITS and name.isdecimal()]
     alike = _groups(long, lambda name: (len(name), name[:_DIGITS]))
     if not alike:
         return ()
     return (
-        f"{len(alike)} {what} differ only beyond {_DIGITS} digits ({quoted(alike, 2)}): a spreadsheet rounds "
-        "them there. Are they what they were?",
+        f"{len(alike)} {what} differ only beyond {_DIGITS} digits ({quoted(alike, 2)}), which spreadsheets "
+        "round. Are they intact?",
     )
 
 

@@ -238,8 +238,7 @@ def check_notes(checks: Sequence[Check]) -> Notes:
              {name: None if _is_nan(value) else value for name, value in one._asdict().items()})
         for one in checks
     ]  # fmt: skip
-    title = "Do the labels contradict what this rests on?"
-    return Notes("checks", title, sorted(items, key=lambda note: list(SIGNS).index(note.sign)))
+    return Notes("checks", "Model checks", sorted(items, key=lambda note: list(SIGNS).index(note.sign)))
 
 
 def warning_notes(warnings: Sequence[str]) -> Notes:
@@ -262,7 +261,7 @@ def finding_notes(findings: Sequence[Check], name: str = "suspicious") -> Notes:
         Note("look", one.message, one.name.replace("_", " "), {"name": one.name, "message": one.message})
         for one in findings
     ]
-    return Notes(name, "What is odd in the labels", items)
+    return Notes(name, "Unusual patterns in the labels", items)
 
 
 def few(rows: Sequence[T], most: int = MOST_ROWS, last: int = LAST_ROWS) -> tuple[list[T], list[T], int]:
@@ -300,6 +299,34 @@ def cell_text(values: Sequence[Any], form: str = ".3f", missing: str = "-") -> s
         return missing
     text = number(first, form)
     return f"{text} [{', '.join(number(end, form) for end in known)}]" if known else text
+
+
+def percents(mean: float, low: float | None = None, high: float | None = None) -> list[str]:
+    """A share and the ends of its interval in percent, with the digits that the interval supports.
+
+    >>> percents(0.8683, 0.766, 0.946), percents(0.9994, 0.9991, 0.9996)
+    (['87', '77', '95'], ['99.94', '99.91', '99.96'])
+    """
+    known = low is not None and high is not None
+    width = 100 * (high - low) if known else 0.0
+    digits = 0 if width >= 2 else 2 if 0 < width < 0.2 else 1
+    return [
+        f"{round(100 * value, digits) + 0.0:.{digits}f}" for value in (mean, low, high)[: 3 if known else 1]
+    ]
+
+
+def share_text(values: Sequence[Any], kind: str = "") -> str:
+    """A share for a sentence; `kind` names its interval.
+
+    >>> share_text([0.87, 0.77, 0.95]), share_text([0.87, 0.77, 0.95], "95 % interval"), share_text([0.8])
+    ('87 % [77, 95]', '87 % (95 % interval 77 to 95 %)', '80.0 %')
+    """
+    if values[0] is None or _is_nan(values[0]):
+        return "undefined"
+    mean, *ends = percents(*values)
+    if not ends:
+        return f"{mean} %"
+    return f"{mean} % ({kind} {' to '.join(ends)} %)" if kind else f"{mean} % [{', '.join(ends)}]"
 
 
 def number(value: Any, form: str = ".3f") -> str:

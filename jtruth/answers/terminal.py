@@ -46,7 +46,10 @@ def terminal_text(
     width = max(width, 2 * _LEAST)
     say = lambda text, before="": [] if not text else wrapped(escaped(words(text)), width, before)  # noqa: E731
     head = [line for text in (*document.alarms, document.sentence, *document.lines) for line in say(text)]
-    tail = [*say(read), *_next(document.next, width, words, full)]
+    dim = [
+        f"\x1b[2m{line}\x1b[22m" for line in say(read)
+    ]  # `typer.echo` drops these marks in files and pipes
+    tail = [*dim, *_next(document.next, width, words, full)]
     if full:
         lines = [*head, *say(document.about), *(say(document.doubt, "!  ") if document.doubt else [])]
         for block in document.blocks:
@@ -73,7 +76,7 @@ def _body(
             out = table.shown(most, full=False)[2] if table.sequence else 0
             brief = table._replace(columns=tuple(c for c in table.columns if not (out and c.step)))
             lines = ["", *table_lines(brief, width, (most, _BRIEF[1]), whole=False)]
-            lines += [words(f"... {out} more: summary(full=True)")] if out else []
+            lines += [words(f"({number_of(out, 'more row')}: summary(full=True))")] if out else []
             if len(lines) + spare <= room:
                 break
     shown = 0
@@ -86,17 +89,19 @@ def _body(
 def _left(document: Document, notes: int) -> str:
     """What the answer is about, what a brief one leaves out beside so many notes, and how to see it."""
     blocks = sum(isinstance(one, Table | Matrix | Curve) for one in document.blocks) - bool(document.tables())
-    numbers = ((blocks, "more table"), (notes, "more note"))
+    numbers = ((blocks, "table"), (notes, "note"))
     parts = [number_of(count, what) for count, what in numbers if count > 0]
-    left = f"{', '.join(parts)}: summary(full=True)" if parts else ""
-    return "; ".join(filter(None, (document.about, left)))
+    left = f"summary(full=True) adds {' and '.join(parts)}" if parts else ""
+    return ". ".join(filter(None, (document.about, left))) + "." * bool(left or document.about)
 
 
 def _most_important(document: Document) -> list[Note]:
     """Notes of a brief answer: misfits in one sentence, and none that the answer or an alarm says already."""
     quiet = {"alarm", "good", *(["bad"] if document.doubt else [])}
     notes = [
-        note for note in document.notes() if note.sign not in quiet and note.text not in document.sentence
+        note
+        for note in document.notes()
+        if note.sign not in quiet and note.text not in document.sentence and note.text != document.next
     ]
     return [Note("bad", document.doubt), *notes] if document.doubt else notes
 
@@ -133,8 +138,9 @@ def _block(block: Block, width: int, words: Words) -> list[str]:
 
 def _note(note: Note, width: int, words: Words) -> list[str]:
     mark, verdict = SIGNS[note.sign]
-    name = ": ".join(filter(None, (plain(note.name) if note.name else "", verdict if note.name else "")))
-    text = f"{name}: {note.text}" if name else note.text
+    verdict = f" ({verdict})" if verdict else ""
+    text = f"{plain(note.name).capitalize()}{verdict}: {note.text}" if note.name else note.text
+    text += "." * (mark not in ("", ">") and text[-1:] not in ".?!")
     return wrapped(escaped(words(text)), width, f"{mark:<2} " if mark else "  ")
 
 
@@ -192,7 +198,7 @@ def _stacked(label: Cells, columns: list[Cells], width: int, cut: tuple[int | No
 
 
 def _left_out(number: int) -> str:
-    return f"... {number} more between these (in the JSON)"
+    return f"({number_of(number, 'more row')} here, in the JSON)"
 
 
 def _rows(
@@ -255,7 +261,7 @@ def _series_lines(block: Curve, name: str, width: int) -> list[str]:
         [plain(block.x), *(plain(block.named.get(x[k], "")) or number(x[k], form) for k in chosen)],
         [plain(block.y), *(cell_text([points["mean"][k], *(end[k] for end in ends)]) for k in chosen)],
     ]
-    left = [f"... {len(known) - len(chosen)} more (in the JSON)"] * (len(known) > len(chosen))
+    left = [f"({number_of(len(known) - len(chosen), 'more point')} in the JSON)"] * (len(known) > len(chosen))
     return [*_laid_out(label, columns, width, (None, 0)), *left] if chosen else []
 
 

@@ -25,7 +25,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from jtruth._host import smoothed_vote_shares
-from jtruth._random import host_rng
+from jtruth._random import host_rng, seeded
 from jtruth._validation.words import number_of
 from jtruth.answers import Answer, Column, Document, Queue, facts
 from jtruth.io.gold import Gold
@@ -37,8 +37,8 @@ _TIED = 1e-9  # probabilities that differ by less are equal
 _FULLY_CROSSED = 5  # classes, above which it is only told whether the labels agree with the prediction
 _AGREEMENT = ("labels say another class", "labels are tied", "labels agree")
 UNEQUAL = (
-    "the verified labels were chosen with unequal chances, in other strata than those of these labels and "
-    "predictions, so they cannot be continued. Ask for new items without them"
+    "the verified labels were chosen with unequal probabilities, in other strata than those of these labels "
+    "and predictions, so the sample cannot be continued. Ask for new items without them"
 )
 
 
@@ -62,17 +62,17 @@ class GoldRequest(Answer):
         rows = [{"sample": int(i), "stratum": self.names[h], "stratum_size": int(self.sizes[h])}
                 for i, h in zip(self.samples, of, strict=True)]  # fmt: skip
         columns = (Column("stratum", "stratum"), Column("stratum_size", "size of the stratum", form="d"))
-        sentence = f"Verify these {number_of(len(rows), 'sample')}: a stratified random sample."
+        sentence = f"Verify these {number_of(len(rows), 'sample')}, a stratified random sample."
         if self.to_halve:
             sentence += (
-                f" About {self.to_halve} more verified labels would halve the intervals of these samples."
+                f" About {self.to_halve} more verified labels would halve the intervals for these samples."
             )
         blocks = (
             Queue("samples", "Samples to verify", "sample", columns, rows),
             facts(strata=self.strata, to_halve=self.to_halve),
         )
-        about = "hand the strata over with the answers: jt.io.Gold(classes, strata=...)"
-        return Document("Which true classes to find out next?", about, sentence, blocks)
+        about = "Return the answers with their strata: jt.io.Gold(classes, strata=...)"
+        return Document("Which samples should be verified next?", about, sentence, blocks)
 
 
 def gold_that_halves(known: int, size: int) -> int:
@@ -116,6 +116,7 @@ def strata_of(
     return stratum.reshape(-1), tuple(said)
 
 
+@seeded
 def ask_next(
     labels: Labels,
     num: int,

@@ -34,7 +34,7 @@ from scipy.special import softmax
 
 from jtruth._arrays import AnyArray, safe_log
 from jtruth._host import evenly, known_classes, labels_log_likelihood, log, log_odds, majority
-from jtruth._random import as_key
+from jtruth._random import as_key, seeded
 from jtruth._validation import choose, collapse_rows, positive_of
 from jtruth._validation.in_range import check_codes, check_positive
 from jtruth.answers import Answer, Column, Document, Queue, facts, warning_notes
@@ -160,16 +160,17 @@ class LabelRequest(Answer):
         rows = [{"sample": int(i), "labeler": "gold" if t < 0 else str(t), "drop": float(d)}
                 for i, t, d in zip(self.samples, self.labelers, share, strict=True)]  # fmt: skip
         sd = float(np.sqrt(self.variance))
-        columns = (Column("labeler", "labeler"), Column("drop", "drop of variance", form=".2%"))
+        columns = (Column("labeler", "labeler"), Column("drop", "reduction of variance", form=".2%"))
         blocks = (
-            Queue("requests", "Ask for these labels, in this order", "sample", columns, rows),
+            Queue("requests", "Labels to ask for, in order", "sample", columns, rows),
             warning_notes(self.warnings), facts(metric=self.metric, method=self.method, sd=sd),
         )  # fmt: skip
         sentence = f"{IF_INDEPENDENT}, {self.metric} has standard deviation {sd:.4f} ({self.method})."
-        about = "drop: share of the variance that the answer alone is expected to remove"
-        return Document("Which labels to ask for next?", about, sentence, blocks)
+        about = "drop: expected relative reduction of the variance by this label alone"
+        return Document("Which labels should be collected next?", about, sentence, blocks)
 
 
+@seeded
 def next_labels(
     labels: Labels,
     y_pred: Int[np.ndarray, " samples"],
@@ -245,10 +246,10 @@ def _chosen(drop, price, num, variance, metric, method, warnings) -> LabelReques
     possible = int((best > 0).sum())
     if not possible:
         raise ValueError(
-            "no other label would tell anything: every sample has a label of every labeler, or is known"
+            "no other label would be informative: each sample is verified or has a label of every labeler"
         )
     if not 1 <= num <= possible:
-        raise ValueError(f"num is {num}; another label would tell something of {possible} samples")
+        raise ValueError(f"num is {num}, but another label would be informative for {possible} samples only")
     first = np.argsort(-best, kind="stable")[:num]
     column = worth[first].argmax(axis=1)
     labelers = np.where(column == drop.shape[1] - 1, -1, column)
@@ -339,9 +340,7 @@ def expected_gain_of_labels(
         states = class_posterior(noise.log_likelihood(labels), prior)[:, None, :]
         stratum = jnp.asarray(law.of_sample, jnp.int32)
     else:
-        raise ValueError(
-            "a law of observed strata does not say which sample is in which: give the noise model"
-        )
+        raise ValueError("observed strata do not show which sample is in which: give the noise model")
     gains = _gains(states, jnp.asarray(np.moveaxis(law.rows, 1, 0), states.dtype), stratum)
     return jnp.where(jnp.asarray(labels.has_labelled()), 0.0, gains)
 

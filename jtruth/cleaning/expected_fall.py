@@ -53,7 +53,7 @@ from scipy.special import softmax
 
 from jtruth._host import known_classes, log, picked
 from jtruth._one_line import one_line
-from jtruth._random import as_key, host_rng
+from jtruth._random import as_key, host_rng, seeded
 from jtruth.answers import Answer, Column, Document, Table, facts
 from jtruth.cleaning.learners import Learner, LinearLearner
 from jtruth.cleaning.state import State, model_chances
@@ -132,8 +132,8 @@ def _inverse_hessian(state: State) -> tuple[np.ndarray, Any, tuple[Any, Any, Any
         data = x, jnp.asarray(state.evidence), jnp.asarray(~state.validation)
         size = sum(leaf.size for leaf in jax.tree.leaves(model))
         if size > _MOST:
-            raise ValueError(f"the model has {size} parameters, and strategy 'risk' and stopping advice go "
-                             f"up to {_MOST}; take fewer features, or another strategy")  # fmt: skip
+            raise ValueError(f"the model has {size} parameters, but strategy 'risk' and stopping advice need "
+                             f"{_MOST} or fewer; use fewer features, or another strategy")  # fmt: skip
         # Intercepts of a softmax are known up to a constant, where H is 0 and so are all gradients.
         return np.linalg.pinv(np.asarray(_hessian(learner, model, *data)), 1e-9, hermitian=True), model, data
 
@@ -258,8 +258,8 @@ class Advice(Answer):
         row = {"of": f"the next {self.num} answers", "gain": self.gain, "low": self.low, "high": self.high,
                "chance": self.chance, "error": self.error}  # fmt: skip
         columns = (
-            Column("gain", "gain of accuracy [90 %]", ("low", "high"), "+.4f"),
-            Column("chance", "P(worth asking)", form=".2f"),
+            Column("gain", "change in accuracy [90 %]", ("low", "high"), "+.4f"),
+            Column("chance", "P(worthwhile)", form=".2f"),
             Column("error", "Monte Carlo error", form=".1e"),
         )
         table = Table("gains", "Expected gain", "of", columns, (row,), unit=None)
@@ -267,6 +267,7 @@ class Advice(Answer):
         return Document("Is more cleaning worth it?", "", self.sentence, blocks)
 
 
+@seeded
 def stopping_advice(
     state: State, num: int = 20, *, worth: float = 0.002, num_draws: int = 200, key: Any = None,
     effects: Influence | None = None,
@@ -286,7 +287,7 @@ def stopping_advice(
     """
     free = int(state.open.sum())
     if not 1 <= num <= free:
-        raise ValueError(f"num is {num}, and {free} samples may still be asked for; give 1 to that number")
+        raise ValueError(f"num is {num}, but {free} samples are left to ask for; give 1 to {free}")
     effects = influence(state) if effects is None else effects
     chosen = best_batch(effects, state.open / state.costs, num)
     gains = simulated_gains(state, effects, chosen, num_draws, host_rng(as_key(key), "stopping advice"))
@@ -294,10 +295,11 @@ def stopping_advice(
     low, high = (float(q) for q in np.quantile(gains, [0.05, 0.95]))
     chance = float((gains >= worth).mean())
     worth_it = gain >= worth or chance > 1 - _SURE
-    verdict = "cleaning on may be worth it" if worth_it else "more cleaning is not worth it"
+    verdict = "More cleaning may be worthwhile" if worth_it else "More cleaning is not worthwhile"
     sentence = (
-        f"{verdict}: {gain / num:.4f} of accuracy per label over the next {num} (in all {gain:.4f}, "
-        f"90 % of what may happen [{low:.4f}, {high:.4f}]; {chance:.0%} chance of {worth:g} or more)"
+        f"{verdict}: the expected change in accuracy from {num} more checks is {100 * gain:+.2g} points (90 "
+        f"% interval {100 * low:+.2g} to {100 * high:+.2g}); P(at least {100 * worth:g} points) = "
+        f"{chance:.2f}."
     )
     return Advice(gain, low, high, error, chance, num, worth_it, sentence)
 
@@ -340,7 +342,7 @@ def simulated_gains(
 def _believed(state: State, effects: Influence) -> tuple[np.ndarray, np.ndarray]:
     """Mean and covariance of the model that would be right: of a learner that knows the noise."""
     if state.learner.kind == "labels" and not isinstance(state.learner, LinearLearner):
-        raise ValueError("stopping advice for a learner that ignores noise is there for LinearLearner only")
+        raise ValueError("stopping advice for a learner that ignores label noise needs LinearLearner")
     used, inverse = effects.gradients[~state.validation], effects.inverse
     if isinstance(state.learner, LinearLearner):
         weak = LinearLearner("ml", _WEAK * state.learner.regularisation)
@@ -353,6 +355,7 @@ def _believed(state: State, effects: Influence) -> tuple[np.ndarray, np.ndarray]
     return np.asarray(flat, np.float64), covariance
 
 
+@seeded
 def gold_splits(
     splits: Sequence[tuple[int, int, int]],
     *,

@@ -41,9 +41,10 @@ from scipy.special import logsumexp, softmax
 
 from jtruth._host import labels_log_likelihood, log, picked
 from jtruth._one_line import one_line
-from jtruth._random import as_key, host_rng
-from jtruth._validation import align_table, by_class
+from jtruth._random import as_key, host_rng, seeded
+from jtruth._validation import align_table, by_class, collapse_rows
 from jtruth._validation.in_range import check_codes, check_rows, check_shape
+from jtruth._validation.words import number_of
 from jtruth.answers import Answer, Column, Document, Queue, Table, facts, warning_notes
 from jtruth.evaluation.gold.tables import POWER, how_chosen
 from jtruth.io import Gold
@@ -55,25 +56,23 @@ from jtruth.stats.student import StudentEstimate
 
 _FEWEST = 5  # known classes
 _OF_MODEL = (
-    "the interval holds if the model of the labels does: mistakes that all labelers, or labels and "
-    "classifier, make alike are not in it, and labels alone cannot tell how many these are; known classes of "
-    "some samples chosen at random (gold) would"
+    "The interval does not include mistakes that all labelers, or labels and classifier, share, and labels "
+    "cannot show how many these are. Verified labels of random samples (gold) would."
 )
 _MEASURED = (
-    "the interval includes how far such counts were off on 11 sets whose true classes are known; people who "
-    "err where the classifier errs make the count too low, and known classes of samples chosen at random "
-    "(gold) show it"
+    "The interval includes the errors of such counts on 11 data sets with known classes. The count is too "
+    "low if labelers err where the classifier errs; verified labels of random samples (gold) would show it."
 )
 _NO_BETTER = (
-    "these probabilities repeat the labels hardly more often than one class for all samples would ({:.0%} "
-    "and {:.0%}), so they say little about the number: it may be close to 0. Known classes of samples chosen "
-    "at random (gold) would tell"
+    "These probabilities agree with the labels hardly more often than a constant class ({:.0%} and {:.0%}), "
+    "so they say little about the number of wrong labels: it may be close to 0. Verified labels of random "
+    "samples (gold) would tell."
 )
 # Standard deviation of a count of wrong labels by a classifier: shares of the errors that the classifier
 # expects of itself, which pass for wrong labels, and of the count (benchmarks/label_issues.py).
 _OWN_ERRORS, _OF_COUNT = 0.35, 0.2
 _NO_NEWS = 0.05  # a classifier that repeats labels so little more often than the most frequent class does
-_OF_GOLD = "number and interval rest on {} known samples, taken to be chosen {}"
+_OF_GOLD = "Number and interval come from {} verified samples, assumed to be chosen {}."
 
 
 @dataclass(frozen=True, repr=False)
@@ -119,22 +118,22 @@ class Issues(Answer):
         low, high = self.interval
         several = bool((self.low < self.high).any())
         title = "Labels that may be wrong (task, labeler: label)"
-        title += ", with the least and most that assumptions say" * several
+        title += ", with the range over all assumptions" * several
         wrong = (Column("expected_wrong", "expected wrong labels", form=".1f"),)
         blocks = (
             Queue("queue", title, "given",
                   (Column("p_wrong", "P(wrong)", ("low", "high") if several else None),), rows,
                   aside=("given",)),
-            Table("labelers", "Of which labeler", "worker", wrong,
+            Table("labelers", "Expected wrong labels of each labeler", "worker", wrong,
                   [{"worker": w, "expected_wrong": v}
                    for w, v in zip(workers, self.of_labelers.tolist(), strict=True)],
                   order=np.argsort(-self.of_labelers, kind="stable").tolist()),
-            Table("", "Of which class", "class", wrong,
+            Table("", "Expected wrong labels of each class", "class", wrong,
                   [{"class": c, "expected_wrong": v} for c, v in classes.items()]),
             warning_notes((self.caution, *notes)),
             facts(expected_wrong=self.expected, interval=[low, high], classes=classes, target="in-sample"),
         )  # fmt: skip
-        about = f"the {len(rows)} most suspicious labels of {len(workers)} labelers"
+        about = f"{len(rows)} most suspicious labels of {number_of(len(workers), 'labeler')}"
         return Document("Which labels are wrong?", about, self.sentence, blocks)
 
     @property
@@ -142,14 +141,15 @@ class Issues(Answer):
         """How many labels are wrong."""
         low, high = self.interval
         ends = [f"{number:.0f}" for number in (min(self.each), max(self.each))] if self.each else []
-        number = " to ".join(ends) if len(set(ends)) > 1 else f"{self.expected:.1f}"
-        why = ", by what is assumed of shared errors" if " to " in number else ""
+        number = " to ".join(ends) if len(set(ends)) > 1 else f"{self.expected:.0f}"
+        why = " The number depends on the assumption about shared errors." if " to " in number else ""
         return (
-            f"{number} of {self.label.size} labels are expected to be wrong{why} "
-            f"({100 * self.level:g} % {low:.0f} to {high:.0f})."
+            f"About {number} of {self.label.size} labels are wrong "
+            f"({100 * self.level:g} % interval {low:.0f} to {high:.0f}).{why}"
         )
 
 
+@seeded
 def suspicious_labels(
     labels: Labels,
     class_posterior: Any,
@@ -232,7 +232,7 @@ def _with_features(
     shape, prior = (labels.num_samples, labels.num_classes), by_class(prior, labels.class_names)
     if features.shape != shape or prior is None or np.shape(prior) != shape[1:]:
         raise ValueError(
-            f"probabilities must be {shape}, samples by classes, with the class prior beside them"
+            f"probabilities must have shape {shape}, samples by classes, and need the class prior"
         )
     # p(y | labels, features) is proportional to p(y | labels) p(y | features) / p(y).
     lift = log(features) - log(np.asarray(prior, np.float64))[None]
@@ -252,8 +252,8 @@ def checked_gold(gold: Any, num_samples: int, num_classes: int) -> Gold:
     classes = np.asarray(known.classes)
     check_codes(classes, num_classes, "gold", size=num_samples, missing=True, kinds="iu")
     if (classes >= 0).sum() < _FEWEST:
-        raise ValueError(f"gold has {(classes >= 0).sum()} known classes; {_FEWEST} are the least from "
-                         "which the number of wrong labels can be told")  # fmt: skip
+        raise ValueError(f"gold has {(classes >= 0).sum()} known classes; estimating the number of wrong "
+                         f"labels needs {_FEWEST} or more")  # fmt: skip
     return known._replace(classes=classes)
 
 
@@ -325,6 +325,7 @@ class SharedConfusion(NamedTuple):
         return (num_labels + self.concentration) / (1 + self.concentration)
 
 
+@seeded
 def shared_confusion(labels: Labels, *, num_bootstrap: int = 50, key: Any = None) -> SharedConfusion:
     """Fit the model to the counts of each sample's labels.
 
@@ -346,14 +347,15 @@ def shared_confusion(labels: Labels, *, num_bootstrap: int = 50, key: Any = None
     """
     counts = np.asarray(labels.counts(), np.int64)
     if counts.sum(axis=1).max(initial=0) < 2 or num_bootstrap < 2:
-        raise ValueError("shared confusion is learned from samples with two labels or more, and by "
-                         f"num_bootstrap of 2 or more (got {num_bootstrap})")  # fmt: skip
-    patterns, of_sample, times = np.unique(counts, axis=0, return_inverse=True, return_counts=True)
+        raise ValueError("shared confusion needs samples with two labels or more, and num_bootstrap of 2 or "
+                         f"more (got {num_bootstrap})")  # fmt: skip
+    first, of_sample, times = collapse_rows(counts)
+    patterns = counts[first]
     rng = host_rng(as_key(key), "bootstrap of shared confusion")
     drawn = rng.multinomial(len(counts), times / times.sum(), num_bootstrap).astype(float)
     best = _fitted(patterns, times.astype(float), None)
     again = [_fitted(patterns, weights, best) for weights in drawn]
-    first = softmax(log_joint(best, patterns), axis=1)[of_sample.ravel()]
+    first = softmax(log_joint(best, patterns), axis=1)[of_sample]
     rows, posterior = _with_labelers(labels, best, first)
     draws = [_with_labelers(labels, theta, posterior)[1] for theta in again]
     matrix, concentration, prior = _parts(best, patterns.shape[1])

@@ -61,7 +61,7 @@ def emi(key: Any, state: State) -> Scores:
 def emi_split(key: Any, state: State) -> Scores:
     """The same on held-out noisy samples (5.3, "Splitting the noisy data"); certain, as `emi`."""
     if not state.validation.any():
-        raise ValueError("this strategy estimates on held-out samples: start with validation=1/3, or a mask")
+        raise ValueError("this strategy needs held-out samples: start with validation=1/3, or a mask")
     return _emi(state, state.validation, learns_sample=False)
 
 
@@ -267,7 +267,7 @@ def ask(state: State, num: int = 1) -> Request:
     free = state.open
     if not 1 <= num <= free.sum():
         num_open = int(free.sum())
-        raise ValueError(f"num is {num}, and {num_open} samples may still be asked for; give 1 to that")
+        raise ValueError(f"num is {num}, but {num_open} samples are left to ask for; give 1 to {num_open}")
     key = stream(state.seed, "cleaning", len(state.answers), len(state.pending))
     effects = influence(state) if state.strategy == "risk" else None
     scores = STRATEGIES[state.strategy](key, state) if effects is None else _risk(effects, state)
@@ -282,8 +282,8 @@ def ask(state: State, num: int = 1) -> Request:
     chance, label, classes = answer_chances(state), state.labelled, state.class_names
     model = model_chances(state)
     reasons = tuple(
-        f"labelled {classes[label[i]]}; the model says {classes[model[i].argmax()]} ({model[i].max():.2f}); "
-        f"labels and model together {classes[chance[i].argmax()]} ({chance[i].max():.2f})"
+        f"label: {classes[label[i]]}; model: {classes[model[i].argmax()]} ({model[i].max():.2f}); "
+        f"combined posterior: {classes[chance[i].argmax()]} ({chance[i].max():.2f})"
         for i in chosen
     )
     return Request(chosen, names, scores[chosen], reasons, asked, effects)
@@ -310,15 +310,15 @@ def answer(state: State, classes: Mapping[Any, int], *, truth: tuple[Any, Any] |
         if not 0 <= label < state.prior.size:
             raise ValueError(f"the answer for {task!r} is {label}; classes are 0..{state.prior.size - 1}")
         if known.get(i, label) != label:
-            raise ValueError(f"sample {task!r} was answered before, {known[i]}, and is {label} now; an "
-                             "oracle that errs is said by oracle=..., and asked once")  # fmt: skip
+            raise ValueError(f"sample {task!r} was answered {known[i]} before and {label} now; for an oracle "
+                             "that errs give oracle=..., and ask once")  # fmt: skip
         if i in known:
             continue
         if i not in state.pending:
             raise ValueError(f"sample {task!r} was never asked for; answer() takes the state of ask()")
         if not (np.isfinite(state.log_likelihood[i]) & (state.oracle[:, label] > 0)).any():
-            raise ValueError(f"the answer {label} for sample {task!r} contradicts labelers that "
-                             "cannot err; give them a small error probability")  # fmt: skip
+            raise ValueError(f"the answer {label} for sample {task!r} contradicts labelers with error "
+                             "rate 0; give them a small error rate")  # fmt: skip
         new.append((i, label))
         known[i] = label
     left = tuple(i for i in state.pending if i not in known)
@@ -355,7 +355,7 @@ def clean(
         ValueError: a budget larger than the number of samples that are left.
     """
     if not 0 <= budget <= state.open.sum():
-        raise ValueError(f"budget is {budget}, and {int(state.open.sum())} samples may be asked for")
+        raise ValueError(f"budget is {budget}, but {int(state.open.sum())} samples are left to ask for")
     if not state.trail:
         state = followed(state, truth)
     while budget:

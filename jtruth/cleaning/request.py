@@ -32,10 +32,10 @@ from jtruth.noise import ConfusionMatrices, DrawnMatrices, NoiseModel
 
 _TOGETHER = 4.0  # design effect from which labels are ranked as if samples confused everybody (*)
 FROM_PROBABILITIES = (
-    "error rates are learned from one label a sample and the probabilities of a model that did not see it, "
-    "made sharper where the labels speak for it"
+    "Error rates are learned from one label per sample and the probabilities of a model that was not trained "
+    "on it, sharpened where the labels support that."
 )
-_AT_MEAN = "error rates are known by draws; the queue takes them at their mean"
+_AT_MEAN = "Error rates are given as draws; the queue uses their mean."
 _FOLDS, _LEAST = 5, 1e-9  # of the cross-validation; probability of an error that was not seen
 _ADVISED = 20  # answers that stopping advice looks ahead
 _MOST_DRAWS, _LAYER_DRAWS = 200, 50  # of class posteriors
@@ -46,9 +46,9 @@ _MOST_DRAWS, _LAYER_DRAWS = 200, 50  # of class posteriors
 
 # What the score of a strategy holds; the others have a score of their own.
 HELD = {
-    "risk": "expected fall of the loss",
-    "wrong_label": "P(wrong) by features alone",
-    "sort_noise": "P(wrong) by the label alone",
+    "risk": "expected reduction of the loss",
+    "wrong_label": "P(wrong) by features",
+    "sort_noise": "P(wrong) by the label",
     "uncertainty": "P(model is wrong)",
     "emi": "expected gain of accuracy",
     "emi_split": "expected gain of accuracy",
@@ -106,7 +106,7 @@ def queue(
         state = followed(state, None)
     num_open = int(state.open.sum())
     if budget > num_open:
-        raise ValueError(f"--budget {budget} is more than the {num_open} samples that are left to ask for")
+        raise ValueError(f"--budget {budget} exceeds the {num_open} samples left to ask for")
     request = ask(state, budget)
     if path is not None:
         write_state(path, request.state)
@@ -120,14 +120,14 @@ def queue(
     accuracy, what = state.trail[-1][1], HELD.get(state.strategy, "score")
     columns = (Column("score", what, form=".3g"), Column("reason", "why"))
     blocks = (
-        Queue("queue", "Check these tasks, in this order", "task", columns, rows),
+        Queue("queue", "Tasks to check, in order", "task", columns, rows),
         warning_notes((*notes, *state.doubts)),
         how(("strategy", state.strategy), ("estimated accuracy on these samples", f"{accuracy:.3f}")),
         facts(strategy=state.strategy, num_answers=len(state.answers), estimated_accuracy=accuracy,
               score_is=what, advice=forecast, **counted),
     )  # fmt: skip
     about = f"{len(rows)} tasks to check, {len(state.answers)} answers so far"
-    first = f"Check these {len(rows)} tasks, in this order."
+    first = f"Check these {len(rows)} tasks in this order."
     if wrong is not None:
         first = f"{wrong.sentence} {first}"
     return Document("Which labels should an expert check?", about, first, blocks)
@@ -200,19 +200,17 @@ def _rates(labels: Labels, noise: Any, prior: Any, seed: int) -> tuple[Any, Any,
     if noise is not None:
         prior = noise.mean_prior if prior is None else prior
         if prior is None:
-            raise ValueError(
-                "known error rates need the class prior beside them: --prior, or in the noise file"
-            )
+            raise ValueError("known error rates need the class prior too: --prior, or in the noise file")
         prior = by_class(prior, labels.class_names)
         drawn = isinstance(noise, DrawnMatrices)
         return (noise.mean, prior, (_AT_MEAN,)) if drawn else (noise, prior, ())
     fit = fit_joint(labels, key=seed)
     if not fit.usable:
         raise ValueError(
-            "these labels do not teach how their labelers err (too few labels a sample): give --noise, or a "
-            "--gold table to `jtruth labelers` first"
+            "the labelers' error rates cannot be learned (too few labels per sample): give --noise, or run "
+            "`jtruth labelers` with --gold first"
         )
-    notes = (*fit.warnings, "error rates are learned from the labels and taken as known in the queue")
+    notes = (*fit.warnings, "Error rates are learned from the labels, and used as known in the queue.")
     return ConfusionMatrices(fit.mean_matrices.astype(np.float64)), fit.prior.mean(axis=0), notes
 
 
@@ -264,11 +262,11 @@ def _class_posteriors(
         return p if drawn else p[0], np.asarray(shares, np.float64), (), probabilities
     if _one_label_each(labels):
         if probabilities is None:
-            raise ValueError("one label a sample does not say which are wrong: give --predictions or --noise")
+            raise ValueError("one label per sample cannot show errors: give --predictions or --noise")
         return _by_layer(labels, probabilities, seed)[:4]
     alone = fit_joint(labels, key=seed)
     if not alone.usable:
-        raise ValueError("these labels do not say which are wrong: give --predictions or --noise")
+        raise ValueError("these labels cannot show errors: give --predictions or --noise")
     together = shared_confusion(labels, key=seed)
     posteriors = {
         "independent": posterior_draws(labels, alone),
@@ -278,7 +276,7 @@ def _class_posteriors(
     effect = together.design_effect(labels.label.size / labels.num_samples)
     if effect < _TOGETHER:
         return posteriors, alone.prior.mean(axis=0), (), probabilities
-    note = f"labels of one sample err together ({effect:.1f} of them say what one independent label does): "
+    note = f"Errors on one sample are dependent ({effect:.1f} labels are worth one independent label): "
     first = {"shared_confusion": posteriors.pop("shared_confusion")}
     return first | posteriors, together.prior, (note + "ranked by 'shared_confusion'",), probabilities
 
@@ -291,7 +289,7 @@ def posterior_draws(labels: Labels, fit: JointPosterior) -> Float[np.ndarray, "d
     """
     if fit.dependence != "independent":
         raise ValueError(
-            f"this fit is {fit.dependence!r}; hand its class_posterior over, beside that of 'independent', "
+            f"this fit is {fit.dependence!r}; give its class_posterior together with that of 'independent', "
             "as a mapping of assumptions"
         )
     matrices, draw = (evenly([column], _MOST_DRAWS) for column in (fit.matrices, fit.matrix_draw))

@@ -109,8 +109,8 @@ class State(NamedTuple):
         keep_programs()  # most of the time of a small cleaning is compilation
         model, converged = self.learner.fit(self.x, self.evidence, ~self.validation, self.model)
         doubt = (
-            f"{type(self.learner).__name__} did not converge after {len(self.answers)} answers: its "
-            "probabilities are rough. Use more regularisation, fewer features, or another learner."
+            f"{type(self.learner).__name__} did not converge after {len(self.answers)} answers, so its "
+            "probabilities are rough. Use more regularization, fewer features, or another learner."
         )
         return self._replace(model=model, doubts=() if converged else (doubt,))
 
@@ -158,7 +158,7 @@ def with_probabilities(state: State, probabilities: Any) -> State:
     check_rows(p, "probabilities")
     bad = np.flatnonzero(~((p > 0) & (log_likelihood > -np.inf)).any(axis=1))
     if bad.size:
-        why = f"gives 0 to every class that its labels allow ({bad.size} such rows)"
+        why = f"is 0 for every class that its labels allow ({bad.size} such rows)"
         raise ValueError(f"probabilities[{bad[0]}] {why}; give the other classes a small probability")
     return state._replace(probabilities=p)
 
@@ -215,8 +215,8 @@ def read_state(path: str | Path, fresh: State) -> State:
     for name, value in _begun(fresh).items():
         if words[name] != value:
             kind = "data (digest)" if name == "digest" else name
-            raise ValueError(f"{path} is a state of other {kind}: {words[name]}, and here it is {value}; "
-                             "continue with what it was begun with, or begin anew")  # fmt: skip
+            raise ValueError(f"{path} is a state of other {kind}: {words[name]} there, {value} here; use the "
+                             "input of that state, or start a new one")  # fmt: skip
     answers = tuple((int(i), int(c)) for i, c in words["answers"])
     bad = [sample for sample, _ in answers if not 0 <= sample < len(fresh.x)]
     if bad:

@@ -14,7 +14,7 @@ from typer.core import TyperCommand, TyperGroup
 from jtruth._version import __version__
 from jtruth.cli.classifier import compare, evaluate, sensitivity
 from jtruth.cli.later import ask, clean, plan
-from jtruth.cli.options import COMMANDS, READING, flat
+from jtruth.cli.options import COMMANDS, READING, WRITTEN, flat
 from jtruth.cli.people import agreement, consensus, inspect, labelers, models, simulate
 from jtruth.cli.shares import calibrate, correct, preferences, prevalence
 
@@ -58,7 +58,7 @@ def _panel(param: Any) -> str:
     """The group under which an option or argument stands."""
     if param.param_type_name == "argument":
         return "Arguments"
-    return getattr(param, "rich_help_panel", None) or "Other"
+    return getattr(param, "rich_help_panel", None) or WRITTEN
 
 
 class Ordered(TyperGroup):
@@ -68,7 +68,7 @@ class Ordered(TyperGroup):
         """Every command under the question it belongs to."""
         for title, functions in SECTIONS.items():
             commands = [(one.__name__, self.get_command(ctx, one.__name__)) for one in functions]
-            rows = [(name, one.get_short_help_str(90)) for name, one in commands if one is not None]
+            rows = [(name, one.get_short_help_str(200)) for name, one in commands if one is not None]
             with formatter.section(title):
                 formatter.write_dl(rows)
 
@@ -79,7 +79,7 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    help="How good are your classifier, your labelers and your labels, when nobody knows the true labels?",
+    help="How good are your classifier, your labelers and your labels when the true labels are unknown?",
 )
 for function in (one for functions in SECTIONS.values() for one in functions):
     example = f"Example: jtruth {function.__name__} {COMMANDS[function][1]}"
@@ -97,7 +97,7 @@ def _version(wanted: bool) -> bool:
 @app.callback()
 def main(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say the version, and stop.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """How good are your classifier, your labelers and your labels, when nobody knows the true labels?"""
+    """How good are your classifier, your labelers and your labels when the true labels are unknown?"""

@@ -10,15 +10,15 @@ from jtruth.cli.options import EVERY, READING, argument, command, next_step, opt
 from jtruth.cli.output import give, progress, required, whole
 
 GRADED = {  # what to grade, by what, and how
-    "predictions": option("The classifier: a table task, label; or column:NAME.", kind=Path),
-    "rater": option("Grade this worker against the others instead."),
-    "gold": option("True labels: a table task, label; or column:NAME.", kind=Path),
+    "predictions": option("Classifier: a table task, label; or column:NAME.", kind=Path),
+    "rater": option("Grade this labeler against the others instead."),
+    "gold": option("Verified labels: a table task, label; or column:NAME.", kind=Path),
     **shared("noise", "prior", "assume", "labelers_are"),
-    "method": option("bayes, sampling, ...", "bayes"),
-    "fast": option("The normal law around a mode; as --method laplace.", False),
-    "target": option("population (new samples; default), or in-sample."),
+    "method": option("Such as laplace or majority_vote.", "bayes"),
+    "fast": option("Laplace approximation (faster, less exact).", False),
+    "target": option("population (new samples, default) or in-sample."),
     "inclusion": option(
-        "A table task, inclusion: chances to be in gold.", kind=Path, rich_help_panel=READING
+        "Table task, inclusion: probabilities of being in gold.", kind=Path, rich_help_panel=READING
     ),
     **shared("positive", "order", "common_only"),
 }
@@ -30,9 +30,9 @@ def judged(args: Any, *, what_if: bool = False) -> tuple[Any, tuple[str, ...], A
     `what_if`: what each assumption says will be shown too, so that the bar runs while it is fitted.
     """
     if (args.predictions is None) == (args.rater is None):
-        raise ValueError("say what to grade: either --predictions PRED.csv or --rater WORKER")
+        raise ValueError("give what to grade: either --predictions PRED.csv or --rater WORKER")
     if args.fast and args.method != "bayes":
-        raise ValueError(f"--fast and --method {args.method} are two ways to an answer: choose one")
+        raise ValueError(f"--fast and --method {args.method} are two different methods: choose one")
     from jtruth import evaluation
     from jtruth.cli.reading import Tables, with_calibration, with_notes
 
@@ -59,30 +59,31 @@ def judged(args: Any, *, what_if: bool = False) -> tuple[Any, tuple[str, ...], A
 @command(
     "LABELS.csv --predictions PRED.csv --report a.html", EVERY,
     **GRADED, **shared("by", "calibration", "require", "confidence"),
-    metric=option("With --by: recall, f1, ...", "accuracy"),
-    scores=option("Grade the column score: ROC curve, areas.", False),
-    threshold=option("With --scores: positive at or above this score.", kind=float),
-    cost=option("With --scores: FP,FN, as 1,5: cheapest threshold."),
-    plot=written("With --scores: draw the curves, FILE.svg, .png, .pdf."),
+    metric=option("With --by: such as recall or f1.", "accuracy"),
+    scores=option("Grade the column score: ROC curve and areas.", False),
+    threshold=option("With --scores: positive from this score up.", kind=float),
+    cost=option("With --scores: costs FP,FN; finds the best threshold."),
+    plot=written("With --scores: draw the curves (.svg, .png, .pdf)."),
 )  # fmt: skip
 def evaluate(args: Any) -> None:
-    """Grade a classifier, or one labeler: no label is taken as true."""
+    """Grade a classifier or a labeler by labels that may be wrong."""
     if args.by is None and args.metric != "accuracy":
-        raise ValueError("--metric is what groups are compared by: say --by COLUMN too, or leave it out")
+        raise ValueError("--metric needs groups to compare: add --by COLUMN, or leave --metric out")
     if args.plot is not None and not args.scores:
-        raise ValueError("--plot draws the curves of --scores; say --scores too, or leave it out")
+        raise ValueError("--plot draws the curves of --scores: add --scores, or leave --plot out")
     if args.scores and args.by is not None:
         raise ValueError(
-            "--scores grades the scores of all samples, and --by compares predicted classes in groups. Leave "
-            "one out, or grade the scores of each group in a file of its own"
+            "--scores grades the scores of all samples, and --by compares predicted classes in groups: leave "
+            "one of them out"
         )
     if args.scores or args.by is not None:
         refuse(
-            {"--calibration": args.calibration}, "is for one classifier or rater: leave --scores and --by out"
+            {"--calibration": args.calibration},
+            "grades one classifier or labeler: leave out --scores and --by",
         )
     if not args.scores:
         idle = {"--threshold": args.threshold, "--cost": args.cost}
-        refuse(idle, "is about scores; say --scores too, or leave it out")
+        refuse(idle, "is for scores: add --scores, or leave it out")
     else:
         return _grade_scores(args)
     if args.by is not None:
@@ -94,10 +95,10 @@ def evaluate(args: Any) -> None:
 def _next(args: Any, tables: Any = None) -> str:
     """The command worth running next: gold (of `tables`) where only gold helps, else a look at the labels."""
     if args.command is evaluate and args.calibration is not None:
-        return "" if args.full else next_step(args, "--full", "the checks of the calibration")
+        return "" if args.full else next_step(args, "--full", "show the checks of the calibration")
     if tables is not None:
         return tables.gold_step()
-    return next_step(args, "", "what the labels look like, and what is suspicious", "inspect")
+    return next_step(args, "", "look for unusual patterns in the labels", "inspect")
 
 
 def _refuse_idle(args: Any, where: str) -> None:
@@ -113,7 +114,7 @@ def _target(args: Any) -> dict[str, str]:
 def _groups(args: Any) -> Any:
     _refuse_idle(args, "groups are compared (--by)")
     if (args.predictions is None) == (args.rater is None):
-        raise ValueError("say what to grade in every group: either --predictions PRED.csv or --rater WORKER")
+        raise ValueError("give what to grade in every group: --predictions PRED.csv or --rater WORKER")
     from jtruth.cli.reading import Tables, with_notes
     from jtruth.evaluation import compare_groups
 
@@ -132,9 +133,9 @@ def _grade_scores(args: Any) -> None:
     from jtruth.cli.reading import Tables, with_notes
 
     if args.predictions is None:
-        raise ValueError("--scores grades the scores of a file: give --predictions PRED.csv")
+        raise ValueError("--scores needs a file of scores: give --predictions PRED.csv")
     _refuse_idle(args, "scores are graded")
-    refuse({"--require": args.require, "--rater": args.rater}, "is not for --scores; leave one out")
+    refuse({"--require": args.require, "--rater": args.rater}, "cannot be combined with --scores")
     with progress("answer") as advance:
         tables = Tables(args, args.predictions, args.gold, args.noise)
         scores, notes = tables.scores(args.predictions)
@@ -156,10 +157,10 @@ def _judged_scores(args: Any, scores: Any, labels: Any, **options: Any) -> Any:
     if labels.num_classes > 2:
         idle = {"--threshold": args.threshold, "--cost": args.cost, "--plot": args.plot,
                 "--positive": args.positive}  # fmt: skip
-        many = f"two classes and there are {labels.num_classes}"
-        refuse(idle, f"is for {many}, which are judged one against the rest; leave it out")
+        many = f"two classes, but there are {labels.num_classes}"
+        refuse(idle, f"is for {many}, each graded against the rest: leave it out")
         if scores.ndim == 1:
-            raise ValueError(f"one score a sample ranks {many}; give a column of probabilities for each")
+            raise ValueError(f"one score per sample ranks {many}: give a column of probabilities for each")
         return evaluate_class_scores(scores, labels, **options)
     named, gold = args.positive, options["gold"]
     positive, _ = positive_of(
@@ -174,12 +175,12 @@ def _judged_scores(args: Any, scores: Any, labels: Any, **options: Any) -> Any:
 @command(
     "LABELS.csv --predictions PRED.csv --threshold 0.8", EVERY,
     **GRADED,
-    what=option("shared_errors, hard_samples, prior, ...; a wrong name lists all.", "shared_errors"),
-    metric=option("Of the claim.", "accuracy"),
-    threshold=option("When would the metric cross this number?", kind=float),
+    what=option("shared_errors, hard_samples, labeler_dependence, prior or error_rates.", "shared_errors"),
+    metric=option("The metric of --threshold.", "accuracy"),
+    threshold=option("Find where the metric crosses this value.", kind=float),
 )  # fmt: skip
 def sensitivity(args: Any) -> None:
-    """Posteriors along one assumption that is moved by hand, and its tipping point."""
+    """Vary one assumption, and find where the conclusion would change."""
     from jtruth._validation import choose
     from jtruth.answers import facts
     from jtruth.cli.reading import with_notes
@@ -188,7 +189,7 @@ def sensitivity(args: Any) -> None:
     choose("--what", args.what, tuple(ways()))
     with progress("values") as advance:
         result, notes, _ = judged(args)
-        answer = with_notes(result.sensitivity(args.what, key=args.seed, progress=advance), notes)
+        answer = with_notes(result.sensitivity_analysis(args.what, key=args.seed, progress=advance), notes)
     document, tipping = answer.blocks(), None
     if args.threshold is not None:
         tipping = answer.sentence(args.metric, args.threshold)
@@ -196,25 +197,25 @@ def sensitivity(args: Any) -> None:
     # Shared errors and hard samples learn error rates, and refuse any that are given.
     pair = ("shared_errors", "hard_samples") if args.noise is None else ("prior", "error_rates")
     other = SimpleNamespace(**vars(args) | {"what": pair[args.what == pair[0]]})
-    give(args, document.more(facts(tipping=tipping)), next_step(other, "", "another assumption"))
+    give(args, document.more(facts(tipping=tipping)), next_step(other, "", "vary another assumption"))
 
 
 @command(
     "LABELS.csv A.csv B.csv --metric recall", EVERY,
-    files=argument("A.csv B.csv [C.csv ...]", "Predictions: columns task, label; or column:NAME.",
+    files=argument("A.csv B.csv [C.csv]", "Predictions: columns task, label; or column:NAME.",
                    kind=list[Path]),
-    metric=option("accuracy, recall, f1, kappa, ...", "accuracy"),
-    margin=option("Better means: by more than this.", 0.0),
-    at_least=option("A requirement, such as .9 of the recall.", kind=float),
-    gold=option("Table task, label of labels known to be true.", kind=Path),
+    metric=option("Metric: accuracy, recall, f1, kappa.", "accuracy"),
+    margin=option("Count a classifier as better by more than this.", 0.0),
+    at_least=option("Required value of the metric, such as .9.", kind=float),
+    gold=option("Verified labels: a table task, label; or column:NAME.", kind=Path),
     target=GRADED["target"],
     **shared("noise", "prior", "assume", "labelers_are", "positive"),
     common_only=option("Use only tasks with labels and all predictions.", False),
     **shared("require", "confidence"),
-    plot=written("Also draw a picture: FILE.svg, .png, .pdf."),
+    plot=written("Also draw a figure (.svg, .png, .pdf)."),
 )  # fmt: skip
 def compare(args: Any) -> None:
-    """Which classifier is better, and with what probability: no label is taken as true."""
+    """Compare classifiers by labels that may be wrong."""
     from jtruth.cli.reading import Tables, with_notes
     from jtruth.evaluation import compare_classifiers
 
@@ -228,5 +229,6 @@ def compare(args: Any) -> None:
     comparison = with_notes(comparison, notes)
     if args.plot is not None:
         write_picture(args.plot, comparison.plot())
-    step = "" if args.gold is not None else tables.gold_step(shlex.join(map(str, args.files)))
+    files = shlex.join(map(str, args.files))
+    step = next_step(args, f"{files} --full", "show all differences") if args.gold else tables.gold_step(files)
     give(args, required(args, comparison), step)

@@ -47,7 +47,7 @@ def _stop(*_: Any) -> NoReturn:
             os.unlink(half)
     written = getattr(files, "WRITTEN", ())
     names = ("".join(c if c.isprintable() else ascii(c)[1:-1] for c in name) for name in written)
-    left = f"{' and '.join(names)} had been written" if written else "nothing was written"
+    left = f"{' and '.join(names)} had already been written" if written else "nothing was written"
     for stream, text in ((sys.stdout, ""), (sys.stderr, f"jtruth: stopped; {left}\n")):
         with suppress(Exception):
             stream.write(text)
@@ -86,10 +86,12 @@ def _failed(problem: Exception) -> NoReturn:
     if os.environ.get("JTRUTH_TRACEBACK"):
         raise problem
     what = f"{type(problem).__name__}: {problem}"
-    _end(f"this should not happen, please report it ({what}). JTRUTH_TRACEBACK=1 shows where", FAILED)
+    _end(
+        f"this is a bug in jtruth, please report it ({what}). JTRUTH_TRACEBACK=1 shows the traceback", FAILED
+    )
 
 
-_SMALLER = "Is the right column the label, is the file the right one? Else take part of the samples"
+_SMALLER = "Check that the file and the column of labels are the right ones, or use fewer samples"
 
 
 def _end(text: str, code: int) -> NoReturn:

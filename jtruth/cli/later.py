@@ -21,19 +21,17 @@ from jtruth.cli.output import give, progress
 
 @command(
     "LABELS.csv --predictions PRED.csv --metric precision", EVERY,
-    predictions=option("The classifier: a table task, label; or column:NAME.", kind=Path),
-    gold=option("Labels known to be true, if there are some.", kind=Path),
+    predictions=option("Classifier: a table task, label; or column:NAME.", kind=Path),
+    gold=option("Verified labels, if there are any.", kind=Path),
     **shared("metric", "positive", "common_only"),
-    num=option("How many answers to ask for.", 10),
-    truth=option("Which true classes to find out: a random sample in strata of prediction and vote.", False),
-    out=written("Write what to ask to this table; with --truth: fill it in, it is the next --gold.", True),
+    num=option("Number of answers to ask for.", 10),
+    truth=option("Choose a stratified random sample of items to verify.", False),
+    out=written("Write the list to this table; with --truth, fill it in and use it as --gold.", True),
 )  # fmt: skip
 def ask(args: Any) -> None:
-    """Which labels of whom, or (--truth) which true classes, to ask for next."""
+    """Choose the labels to collect next, or (--truth) the items to verify."""
     if args.predictions is None and not args.truth:
-        raise ValueError(
-            "which labels to ask for depends on the classifier: give --predictions, or say --truth"
-        )
+        raise ValueError("the choice of labels depends on the classifier: give --predictions, or say --truth")
     import numpy as np
 
     from jtruth.answers import Column, Document, Note, Notes, Queue, facts
@@ -51,13 +49,13 @@ def ask(args: Any) -> None:
     listed = [dict(zip(header, row, strict=True)) for row in rows]
     columns = tuple(Column(name, name, form=".4g") for name in header[1:])
     blocks = (
-        Queue("", "Ask for these", header[0], columns, listed),
+        Queue("", "What to ask for", header[0], columns, listed),
         Notes("warnings", "Warnings", items),
         facts(metric=args.metric, target="in-sample", columns=header, rows=rows),
     )  # fmt: skip
-    step = "" if args.out is not None else next_step(args, "--out ask.csv", "write them to a table")
+    step = "" if args.out is not None else next_step(args, "--out ask.csv", "write the list to a table")
     about = f"{len(rows)} of {labels.num_samples} tasks"
-    give(args, Document("What to ask next?", about, head, blocks), step)
+    give(args, Document("What to ask for next?", about, head, blocks), step)
 
 
 def _labels(args: Any, tables: Any, y_pred: Any) -> tuple[str, list, list, Any]:
@@ -75,10 +73,10 @@ def _labels(args: Any, tables: Any, y_pred: Any) -> tuple[str, list, list, Any]:
     if args.out is not None:
         write_table(args.out, header, rows)
     head = (
-        f"{IF_INDEPENDENT}, {args.metric} of these samples has standard deviation "
-        f"{chosen.variance**0.5:.4f}, and each label should remove the share `drop` of its variance. "
-        "`jtruth evaluate` does not assume this, so its interval is wider; verified labels narrow that one "
-        "(--truth)."
+        f"{IF_INDEPENDENT}, {args.metric} for these samples has standard deviation "
+        f"{100 * chosen.variance**0.5:.2g} points. The column drop is the expected relative reduction of its "
+        "variance by each label. `jtruth evaluate` does not assume independence: verified labels (--truth) "
+        "narrow its interval."
     )
     return head, header, rows, chosen.warnings
 
@@ -93,9 +91,8 @@ def _truths(args: Any, tables: Any, y_pred: Any) -> tuple[str, list, list, Any]:
     if args.out is not None:
         write_table(args.out, header, rows)
     head = (
-        f"Verify these {args.num}, in this order: a random sample in strata of prediction and vote, chosen "
-        "for intervals of these samples. Fill in "
-        f"column {header[1]} of the table that --out writes: it is the next --gold, of every command."
+        f"Verify these {args.num} samples in this order: they are a random sample, stratified by prediction "
+        f"and vote. Fill in column {header[1]!r} of the table that --out writes, and use it as --gold."
     )
     shown = [[row[0], *row[2:]] for row in rows[: args.num]]
     return head, [header[0], *header[2:]], shown, () if gold is None else getattr(gold.classes, "notes", ())
@@ -103,25 +100,25 @@ def _truths(args: Any, tables: Any, y_pred: Any) -> tuple[str, list, list, Any]:
 
 @command(
     "LABELS.csv --gold GOLD.csv --cost-gold 5", EVERY,
-    file=argument("[LABELS.csv]", "Labels there are: what would more of them give?", None),
+    file=argument("[LABELS.csv]", "Labels collected so far.", None),
     **KNOWN_GOLD, **shared("prior", "positive", "assume", "labelers_are"),
-    predictions=option("The classifier whose metric is meant, if it exists; or column:NAME.", kind=Path),
-    metric=option("prevalence, accuracy, precision, ..."),
-    width=option("Another question, the cheapest plan: how wide the interval may be.", kind=float),
-    budget=option("Or: what may be spent.", kind=float),
-    classifier=option("Guessed accuracy, .9; or detection and false alarms, .85,.1", "0.9"),
-    rates=option("learned (from the same labels, default) or known error rates.", "learned"),
+    predictions=option("Classifier to grade: a table task, label; or column:NAME.", kind=Path),
+    metric=option("prevalence, accuracy, precision, recall or f1."),
+    width=option("Find the cheapest plan with an interval this narrow.", kind=float),
+    budget=option("Find the best plan at this cost.", kind=float),
+    classifier=option("Guessed accuracy, .9; or detection and false-alarm rates, .85,.1", "0.9"),
+    rates=option("Error rates are learned (from the same labels) or known.", "learned"),
     target=option("population, or in-sample (--samples).", "population"),
-    labeler=option("name:error:cost[:people]; again for every kind. File: name::cost.", kind=list[str]),
-    cost_label=option("Of a label by the file's people.", 1.0),
-    cost_sample=option("Of a sample without labels.", 0.0),
-    cost_gold=option("Of a gold answer; no gold if unset.", float("inf")),
+    labeler=option("Kind of labeler, name:error:cost[:people]; repeat for each kind.", kind=list[str]),
+    cost_label=option("Cost of a label.", 1.0),
+    cost_sample=option("Cost of a sample without labels.", 0.0),
+    cost_gold=option("Cost of a verified label; none are bought if unset.", float("inf")),
     samples=option("Fix the number of samples.", kind=int),
-    max_samples=option("How many there are.", 100_000),
-    sets=option("Data sets that a plan is simulated in.", kind=int),
+    max_samples=option("Number of samples available.", 100_000),
+    sets=option("Number of data sets to simulate for a plan.", kind=int),
 )  # fmt: skip
 def plan(args: Any) -> None:
-    """What more labels, or gold, would give; with --width the cheapest samples, labels and gold for that."""
+    """Show how more labels or verified labels would narrow the interval, or find the cheapest plan."""
     from jtruth.cli.reading import Tables, class_code, numbers
     from jtruth.planning import best_plan, read_setting
 
@@ -129,7 +126,7 @@ def plan(args: Any) -> None:
         return _more(args)
     idle = {f"--{name}": getattr(args, name) for name in ("predictions", "assume")}
     idle |= {"--gold": args.gold if args.file is None else None}
-    refuse(idle, "is for a file of labels without --width and --budget")
+    refuse(idle, "needs a file of labels, without --width and --budget")
     tables = None if args.file is None else Tables(args, args.gold)
     labels, gold = (None, None) if tables is None else (tables.labels, tables.gold())
     positive = class_code(args.positive, labels)
@@ -145,7 +142,7 @@ def plan(args: Any) -> None:
             setting, width=args.width, budget=args.budget, key=args.seed, num_samples=args.samples,
             max_samples=args.max_samples, num_sets=args.sets, progress=advance,
         )  # fmt: skip
-    give(args, search, _priced(args, tables, "what answers of an expert at that price would save"))
+    give(args, search, _priced(args, tables, "include verified labels at that price"))
 
 
 def _priced(args: Any, tables: Any, why: str) -> str:
@@ -164,7 +161,7 @@ def _more(args: Any) -> None:
     from jtruth.planning.settings import guessed_classifier
 
     idle = {f"--{name}": getattr(args, name) for name in ("labeler", "prior", "samples")}
-    refuse(idle, "is for --width or --budget: here labelers and classes are those of the file")
+    refuse(idle, "needs --width or --budget: otherwise labelers and classes come from the file")
     tables = Tables(args, args.gold, args.predictions)
     y_pred = None if args.predictions is None else tables.predictions(args.predictions)[0]
     labels, gold = tables.labels, tables.gold()
@@ -178,7 +175,7 @@ def _more(args: Any) -> None:
             offer=Offer(cost_label=args.cost_label, cost_gold=args.cost_gold),
             key=args.seed, num_sets=args.sets, progress=advance, **asked,
         )  # fmt: skip
-    step = _priced(args, tables, "what verified labels at that price would cost")
+    step = _priced(args, tables, "include the cost of verified labels")
     give(args, with_notes(found, labels.notes), step)
 
 
@@ -209,23 +206,22 @@ def _features(tables: Any, path: Path) -> Any:
 
 @command(
     "LABELS.csv --features X.csv --noise psi.json --state queue.state", EVERY,
-    features=option("Table with a column task and numbers: which label helps a model most.", kind=Path),
-    predictions=option("Table task and a probability column for each class, of a "
-        "model that did not see these labels; beside --features: which answers to expect.", kind=Path),
-    budget=option("How many labels to ask about.", 50),
-    strategy=option("risk, masked_tars, ...; of one label a task: wrong_label."),
+    features=option("Table with a column task and numeric features.", kind=Path),
+    predictions=option("Class probabilities of a model that was not trained on these labels.", kind=Path),
+    budget=option("Number of labels to check.", 50),
+    strategy=option("risk or masked_tars; wrong_label with one label per task."),
     costs=option("Table with columns task, cost.", kind=Path),
-    state=written("File that remembers what was asked."),
-    gold=option("Table task, label: the expert's answers; without --features true classes of tasks chosen "
-        "at random (or a column inclusion or stratum), which say how many labels are wrong.", kind=Path),
+    state=written("File that stores what was asked."),
+    gold=option("With --features: the expert's answers. Otherwise: verified labels of random tasks, to "
+                "estimate how many labels are wrong.", kind=Path),
     common_only=KNOWN_GOLD["common_only"],
     **shared("noise", "prior"),
-    out=written("Write LABELS with a suggested label, its probability and a rank beside each row.", True),
+    out=written("Write LABELS with a suggested label, its probability and a rank in each row.", True),
 )  # fmt: skip
 def clean(args: Any) -> None:
-    """Which labels should an expert check? With features those that help a model, else label issues."""
+    """Rank labels to check: likely wrong ones, or (--features) those whose correction helps a model."""
     if args.gold is not None and args.features is not None and args.state is None:
-        raise ValueError("--gold continues a queue: give the --state file it was asked with")
+        raise ValueError("--gold continues a queue: give its --state file too")
     from jtruth.answers import Note, Notes
     from jtruth.cleaning.request import begin, believed, issues, queue
     from jtruth.cleaning.state import read_state
@@ -237,10 +233,10 @@ def clean(args: Any) -> None:
     tables = reading.Tables(args, *files)
     labels, (noise, prior) = tables.labels, tables.noise()
     if args.out is not None and tables.plan.layout == TRANSPOSED:
-        raise ValueError("--out: rows of this file are labelers, and what is suggested is of samples")
+        raise ValueError("--out needs rows that are samples, but the rows of this file are labelers")
     alone = tables.plan.layout == "one label each" and args.predictions is args.noise is args.features is None
     if alone and len(beside := _numeric(tables)) > 1:
-        args.features, note = args.file, f"Features: {len(beside)} columns of numbers beside them."
+        args.features, note = args.file, f"{len(beside)} numeric columns of the file are used as features."
         labels = replace(labels, notes=(*labels.notes, note))
     features, costs = (None if one is None else _features(tables, one) for one in (args.features, args.costs))
     probabilities: Any = None
@@ -253,8 +249,7 @@ def clean(args: Any) -> None:
     answers = tables.gold() if args.features is not None else tables.gold_sample()
     if args.features is None:
         if args.budget > labels.num_labels:
-            there = f"the {labels.num_labels} labels that there are"
-            raise ValueError(f"--budget {args.budget} is more than {there}")
+            raise ValueError(f"--budget {args.budget} exceeds the number of labels, {labels.num_labels}")
         found, doubts = issues(labels, noise, prior, probabilities=probabilities, gold=answers,
                                level=args.level, seed=args.seed)  # fmt: skip
         document, posterior = found.screen(args.budget, doubts), found.class_posterior
@@ -267,13 +262,13 @@ def clean(args: Any) -> None:
         posterior = believed(state if args.state is None else read_state(args.state, state), wrong)
         place = {task: i for i, task in enumerate(state.task_names)}
         order = ((place[row["task"]], -1) for row in document.tables()[0].rows)
-        why = "remember what was asked; answers come as --gold"
+        why = "store the queue, then add the answers with --gold"
         step = "" if args.state is not None else next_step(args, "--state cleaning.state", why)
     notes = [Note("read", text) for text in labels.notes]
     if args.out is not None:
         said = _write_cleaned(tables, args.features is not None, posterior, order)
         notes.append(Note("read", said))
-    give(args, document.more(Notes("notes", "How it was read", notes)), step)
+    give(args, document.more(Notes("notes", "How the file was read", notes)), step)
 
 
 _SUGGESTED = ("suggested_label", "probability", "rank")
@@ -299,5 +294,5 @@ def _write_cleaned(tables: Any, by_sample: bool, posterior: Any, order: Any) -> 
     own = len(table.header) * (not table.escaped)
     rows = ((*row, *new) for row, new in zip(zip(*table.columns, strict=True), found, strict=True))
     write_table(path, (*table.header, *names), rows, own)
-    taken = " (the file has columns of the usual names)" if k > 1 else ""
-    return f"Written to {path}: the file with the columns {', '.join(names)}{taken}."
+    taken = ", since the usual names are taken" if k > 1 else ""
+    return f"{path} was written with the new columns {', '.join(names)}{taken}."

@@ -20,7 +20,7 @@ from typer.models import OptionInfo
 
 from jtruth._files import ending_of
 
-QUESTION, WRITTEN = "Question", "What is written"  # parts of `--help`
+QUESTION, WRITTEN = "Question", "Output and help"  # parts of `--help`
 READING = "How tables are read"  # what `--help` leaves to `--help-reading`
 
 Option = tuple[Any, Any]  # what Typer reads, a type with its help; and the default
@@ -62,7 +62,7 @@ def _writable(param: TyperOption, path: Path | None) -> Path | None:
     place, plain = f"{param.opts[0]} {str(path)!r}", not path.exists() or path.is_file()
     if path.is_dir() or not path.parent.is_dir():
         what = "this is a folder" if path.is_dir() else f"there is no folder {str(path.parent)!r}"
-        raise ValueError(f"{place}: {what}; name a file to write")
+        raise ValueError(f"{place}: {what}; give the name of a file")
     if not os.access(path.resolve().parent if plain else path, os.W_OK):
         raise ValueError(f"{place}: no permission to write there")
     return path
@@ -84,7 +84,7 @@ def _separator(sep: str | None) -> str | None:
 
 def _decimal(mark: str | None) -> str | None:
     if mark not in (None, ".", ","):
-        raise ValueError(f"--decimal {mark!r}: decimals follow . or a comma; write --decimal ,")
+        raise ValueError(f"--decimal {mark!r}: the decimal mark is . or a comma; write --decimal ,")
     return mark
 
 
@@ -96,19 +96,19 @@ def _cache(folder: Path | None) -> None:
 
 
 _SHARED: dict[str, Option] = {  # single options of several commands
-    "metric": option("accuracy, precision, recall, f1, ...", "accuracy"),
+    "metric": option("Metric: accuracy, precision, recall, f1, kappa.", "accuracy"),
     "positive": option("Name of the positive class."),
     "common_only": option("Use only tasks with labels and a prediction.", False, rich_help_panel=READING),
-    "noise": option("JSON file with known error rates.", kind=Path),
-    "prior": option("Class prior: .8,.2 or by name, no=.8,yes=.2"),
-    "assume": option("independent, ...; a wrong word lists all of them."),
-    "labelers_are": option("Who labels: people (narrower); experts, llm_judges."),
-    "calibration": option("Other items' labels and true ones (--gold).", kind=Path),
-    "by": option("A column of groups; or day, week, month, quarter."),
-    "order": option("Column of times of labelling, to find drift."),
+    "noise": option("JSON file of known error rates.", kind=Path),
+    "prior": option("Class prior: .8,.2 or by name: no=.8,yes=.2"),
+    "assume": option("independent, shared_difficulty or partly_shared."),
+    "labelers_are": option("people (narrower intervals), experts, llm_judges."),
+    "calibration": option("Labels of other items, with --gold for them.", kind=Path),
+    "by": option("Column of groups; or day, week, month, quarter."),
+    "order": option("Column of labelling times, to find drift."),
     "require": option("'pass >= .8': exit code 0 if met, 3 if not, 4 if open.", metavar="<str>",
                       kind=list[str]),
-    "confidence": option("Probability that --require needs.", 0.95),
+    "confidence": option("Probability for --require.", 0.95),
 }  # fmt: skip
 
 
@@ -118,12 +118,12 @@ def shared(*names: str) -> dict[str, Option]:
 
 
 KNOWN_GOLD: dict[str, Option] = {
-    "gold": option("Labels known to be true: a table task, label; or column:NAME.", kind=Path),
-    "common_only": option("Leave out gold of tasks that have no labels.", False, rich_help_panel=READING),
+    "gold": option("Verified labels: a table task, label; or column:NAME.", kind=Path),
+    "common_only": option("Leave out gold of tasks without labels.", False, rich_help_panel=READING),
 }
 DRAWS: dict[str, Option] = {
     "level": option("Probability of the intervals.", 0.95),
-    "seed": option("Seed of whatever is drawn at random.", 0),
+    "seed": option("Seed of the random numbers.", 0),
 }
 
 
@@ -133,44 +133,42 @@ def reading(text: str, default: Any = None, kind: Any = None, **more: Any) -> Op
 
 
 LABELS: dict[str, Option] = {  # a table of labels, and how it is read
-    "file": argument("LABELS.csv", "Columns task, worker, label; - reads a pipe."),
-    "task": reading("Column of samples; several that together name one: a,b."),
+    "file": argument("LABELS.csv", "Columns task, worker, label; or - for a pipe."),
+    "task": reading("Column of samples; a,b if two columns identify one."),
     "worker": reading("Column of labelers."),
     "label": reading("Column of labels."),
-    "labelers": reading("Wide table: columns that are one labeler each: a,b,..."),
-    "sep": reading("Separator of all tables; a comma (in .tsv a tab) if unset.", callback=_separator),
-    "classes": reading("Class names in order: a,b; or again for every name.", kind=list[str]),
-    "scale": reading("nominal, ordinal (order of --classes) or interval."),
-    "repeats": reading("A labeler labels a sample again: majority, first, last, keep, error."),
+    "labelers": reading("Columns of a wide table that are labelers: a,b,c."),
+    "sep": reading("Separator of all tables (default: comma; tab in .tsv).", callback=_separator),
+    "classes": reading("Class names in order: a,b; may be repeated.", kind=list[str]),
+    "scale": reading("nominal, ordinal (in the order of --classes) or interval."),
+    "repeats": reading("Repeated labels of a sample: majority, first, last, keep, error."),
     "missing": reading("Rows without a label: error or drop."),
-    "wide": reading("One row for each sample, every other column is a labeler.", False),
-    "map": reading("What labels mean: yes=pass,true=pass,no=fail,...", kind=list[str]),
-    "contains": reading("Labels are sets of classes: yes if this one is among them."),
+    "wide": reading("Wide table: one row per sample, every other column a labeler.", False),
+    "map": reading("Translate labels: yes=pass,true=pass,no=fail", kind=list[str]),
+    "contains": reading("Labels are sets of classes; yes if the set contains this class."),
     "plan_file": reading("How to read the file, from inspect --save-plan.", kind=Path, name="--plan"),
-    "decimal": reading("What stands before decimals: . or a comma.", callback=_decimal),
-    "abstain": reading("Labels that say nothing, left out: unsure,skip,..."),
-    "pass_at": reading("Numbers, or grades of a scale, of at least this are pass, others fail."),
+    "decimal": reading("Decimal mark: . or a comma.", callback=_decimal),
+    "abstain": reading("Labels to leave out as no answer: unsure,skip"),
+    "pass_at": reading("Grades of at least this count as pass, all others as fail."),
 }
 BESIDE: dict[str, Option] = {  # columns of predictions and gold, where they have names of their own
-    "pred_task": reading("Tasks in predictions."),
-    "pred_label": reading("Column of predictions."),
-    "gold_task": reading("Tasks in gold."),
-    "gold_label": reading("Column of gold labels."),
+    "pred_task": reading("Column of tasks in the predictions."),
+    "pred_label": reading("Column of classes in the predictions."),
+    "gold_task": reading("Column of tasks in the gold table."),
+    "gold_label": reading("Column of classes in the gold table."),
 }
 OUTPUT: dict[str, Option] = {  # how much is printed, and where the answer goes
-    "full": option("Print all of the answer.", False, rich_help_panel=WRITTEN),
+    "full": option("Print the whole answer.", False, rich_help_panel=WRITTEN),
     "json_file": written(
-        "Also write the answer as JSON; - is standard output.",
+        "Also write JSON; - for standard output.",
         name="--json",
         rich_help_panel=WRITTEN,
     ),
-    "report_file": written(
-        "Also write a page to forward, one HTML file.", name="--report", rich_help_panel=WRITTEN
-    ),
+    "report_file": written("Also write an HTML page to share.", name="--report", rich_help_panel=WRITTEN),
     # Nobody needs it who has a cache folder of his own, so `--help` leaves it to docs/large_data.md.
     "cache": option("", kind=Path, name="--compilation-cache", hidden=True, callback=_cache),
 }
-SMOOTH = option("With --by: whether groups in time are smoothed.", kind=bool, name="--smooth/--no-smooth")
+SMOOTH = option("With --by: smooth groups over time.", kind=bool, name="--smooth/--no-smooth")
 TABLE, EVERY = DRAWS | LABELS | OUTPUT, DRAWS | LABELS | BESIDE | OUTPUT
 
 
@@ -181,7 +179,7 @@ def _say_reading(ctx: Any, wanted: bool) -> None:
 
 
 _HELP_READING = option(
-    "Columns, separators, wide tables, meaning of labels.", False, name="--help-reading", is_eager=True,
+    "Show how tables are read: columns, separators, labels.", False, name="--help-reading", is_eager=True,
     callback=_say_reading, rich_help_panel=None,
 )  # fmt: skip
 

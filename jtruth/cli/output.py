@@ -24,7 +24,7 @@ def required(args: Any, answer: Any) -> Any:
     """The answer, behind its `Gate` where --require was typed: `give` will end with the code of that."""
     if not args.require:
         if args.confidence != 0.95:
-            raise ValueError("--confidence is for --require; say both, or leave it out")
+            raise ValueError("--confidence belongs to --require: give both, or leave it out")
         return answer
     gate = answer.require(*args.require, confidence=args.confidence)
     args.exit_code = gate.exit_code

@@ -29,19 +29,17 @@ from jtruth.cli.options import (
 )
 from jtruth.cli.output import give, progress
 
-COMPARISONS = "Each row compares two systems: this is a file of preferences."
+COMPARISONS = "This is a file of preferences: each row compares two systems."
 QUICK_ABOVE = 2_000_000  # labels; sampling so many takes minutes
-QUICK = (
-    "over {:,} labels, so labelers are learned by EM instead of sampling; --no-fast samples, and takes long"
-)
+QUICK = "There are more than {:,} labels, so labelers are estimated by EM; --no-fast samples instead, slowly."
 
 
 @command(
     "LABELS.csv", LABELS, OUTPUT,
-    save_plan=written("Write how the file is read, for --plan of every command."),
+    save_plan=written("Write how the file is read, for the option --plan."),
 )  # fmt: skip
 def inspect(args: Any) -> None:
-    """Say how a label file is read, what can be estimated from it, and what is suspicious."""
+    """Show how a file of labels is read, and what looks unusual in it."""
     from jtruth.answers import Document
     from jtruth.cli.reading import open_labels
     from jtruth.inspection import inspect_labels
@@ -59,7 +57,7 @@ def inspect(args: Any) -> None:
     open_ = file.plan.doubts or file.plan.layout == UNKNOWN
     compared = compares(file.table) and not any((args.task, args.worker, args.label, args.labelers))
     plain = SimpleNamespace(**vars(args) | {"missing": None, "save_plan": None})
-    step = next_step(plain, "", "which system is preferred", "preferences") if compared else ""
+    step = next_step(plain, "", "show which system is preferred", "preferences") if compared else ""
     if open_ and not compared:
         return _give_look(args, inspect_file(file))
     try:
@@ -97,7 +95,7 @@ def _give_look(args: Any, look: Any, *more: str) -> None:
     answer = look.to_dict()
     advice = [*answer.pop("advice"), *more]
     rows = [row | {"values": quoted(row["examples"], 4)} for row in answer.pop("columns")]
-    columns = (Column("num_values", "values"), Column("num_missing", "missing"), Column("values", "such as"))
+    columns = (Column("num_values", "values"), Column("num_missing", "missing"), Column("values", "examples"))
     blocks = (
         Table("columns", "Columns", "name", columns, rows, aside=("values",)),
         sentence_notes("advice", "How to read it", advice, "do"),
@@ -108,11 +106,11 @@ def _give_look(args: Any, look: Any, *more: str) -> None:
 
 @command(
     "LABELS.csv --weights quadratic --full", TABLE,
-    weights=option("nominal, linear or quadratic: distances of numbers, or of ranks.", "nominal"),
-    differences=option("Of alpha: nominal, ordinal or interval; also by the scale if unset."),
+    weights=option("Weights of kappa: nominal, linear or quadratic.", "nominal"),
+    differences=option("Distances of alpha: nominal, ordinal or interval."),
 )  # fmt: skip
 def agreement(args: Any) -> None:
-    """Coefficients of agreement with intervals: of all labelers, and of every two who share samples."""
+    """Compute agreement coefficients with intervals, for all labelers and for each pair."""
     from jtruth.cli.reading import open_labels, with_notes
     from jtruth.evaluation import labeler_agreement, rating_agreement, set_agreement
     from jtruth.io.apply import values_of
@@ -122,33 +120,33 @@ def agreement(args: Any) -> None:
     rows = file.rows()
     if values := values_of(rows, file.plan):
         idle = {"--weights": args.weights != "nominal", "--differences": args.differences}
-        refuse(idle, "is about single classes, and these labels are sets or numbers; leave it out")
+        refuse(idle, "needs single classes, but these labels are sets or numbers: leave it out")
         compare = set_agreement if isinstance(values[-1][0], frozenset) else rating_agreement
         answer, step = compare(*values, level=args.level, key=args.seed), ""
         if shares := getattr(answer, "shares", None):
             most = shlex.quote(max(shares, key=shares.__getitem__))
-            step = next_step(args, f"--contains {most}", "one class by itself", "labelers")
+            step = next_step(args, f"--contains {most}", "grade labelers on one class", "labelers")
         return give(args, with_notes(answer, (*filter(None, [rows.form]), *rows.notes)), step)
     labels = labels_of_rows(rows, file.plan)
     answer = labeler_agreement(labels, weights=args.weights, differences=args.differences,
                               level=args.level, key=args.seed)  # fmt: skip
-    step = next_step(args, "", "how good each labeler is", "labelers")
+    step = next_step(args, "", "estimate how good each labeler is", "labelers")
     give(args, with_notes(answer, labels.notes), step)
 
 
 @command(
     "FOLDER --samples 500 --labelers 5", DRAWS, OUTPUT,
-    folder=argument("FOLDER", "Where the three tables are written."),
-    samples=option("How many samples.", 500),
-    labelers=option("How many labelers.", 5),
-    error=option("Share of wrong labels of every labeler.", 0.2),
-    looks=option("Share of samples that a labeler looks at.", 1.0),
+    folder=argument("FOLDER", "Folder for the three tables."),
+    samples=option("Number of samples.", 500),
+    labelers=option("Number of labelers.", 5),
+    error=option("Error rate of each labeler.", 0.2),
+    looks=option("Share of samples that each labeler labels.", 1.0),
     classes=option("Names of the classes.", "no,yes"),
     **shared("prior"),
-    accuracy=option("Of the classifier, in every class.", 0.9),
+    accuracy=option("Accuracy of the classifier in each class.", 0.9),
 )  # fmt: skip
 def simulate(args: Any) -> None:
-    """Write labels.csv, predictions.csv and truth.csv, whose errors are independent given the class."""
+    """Simulate labels, predictions and true classes, with independent errors."""
     from jtruth.answers import Document, facts
     from jtruth.io import write_labels
 
@@ -166,9 +164,9 @@ def simulate(args: Any) -> None:
     right = float((data.y == data.y_pred).mean())
     named = {name: shlex.quote(str(args.folder / f"{name}.csv")) for name in ("labels", "predictions")}
     sentence = (
-        f"{labels.num_samples} samples, {labels.num_labels} labels by {args.labelers} labelers; the "
-        f"classifier is right on {right:.3f}. Written to {args.folder}: labels.csv, "
-        "predictions.csv, truth.csv"
+        f"Simulated {labels.num_samples} samples, {labels.num_labels} labels by {args.labelers} labelers and "
+        f"a classifier with accuracy {100 * right:.1f} %. {args.folder} has the files labels.csv, "
+        "predictions.csv and truth.csv."
     )
     size = {"num_samples": labels.num_samples, "num_labels": labels.num_labels}
     step = f"jtruth evaluate {named['labels']} --predictions {named['predictions']}"
@@ -202,24 +200,32 @@ def _drawn(args: Any) -> tuple[Any, list[str], Any]:
 @command(
     "LABELS.csv --consensus consensus.csv", EVERY,
     **KNOWN_GOLD, **shared("order", "by", "labelers_are"),
-    target=option("population (new samples; default), or in-sample."),
-    consensus=written("Write each task's class probabilities to this table.", True),
+    target=option("population (new samples, default) or in-sample."),
+    consensus=written("Write the class probabilities of each task to this table.", True),
     out=written("Write the labelers to this table: .csv, .tsv, .json, .jsonl, .parquet.", True),
     save=written("Write the error rates to this file, for --noise."),
-    fast=option("The normal law around a mode; by default above 2 million labels.", kind=bool,
+    fast=option("Laplace approximation (faster, less exact); default above 2 million labels.", kind=bool,
                 name="--fast/--no-fast"),
-    update=written("State of a stream of labels (begun if there is none): add LABELS, as --fast."),
-    model=option("An annotation model by NUTS, as in `jtruth models`."),
+    update=written("State file of a stream of labels; LABELS are added to it (Laplace approximation)."),
+    model=option("Annotation model to sample by NUTS, as in `jtruth models`."),
     smooth=SMOOTH,
 )  # fmt: skip
 def labelers(args: Any) -> None:
-    """Each labeler's accuracy and confusion matrix with intervals, worst first."""
+    """Estimate each labeler's accuracy and confusion matrix with intervals, worst first."""
     chosen = [name for name in ("fast", "update", "model") if getattr(args, name)]
     if args.model is not None and len(chosen) > 1:
-        raise ValueError(f"--model and --{chosen[0]} are two ways to learn the labelers: choose one")
-    from jtruth.cli.reading import with_notes
-    from jtruth.io import write
+        raise ValueError(f"--model and --{chosen[0]} are two different methods: choose one")
+    from jtruth.cli.reading import counted, with_notes
 
+    if args.by is args.update is args.model is None and args.fast is not False:
+        idle = {"--consensus": args.consensus, "--order": args.order, "--gold": args.gold,
+                "--target": args.target, "--labelers-are": args.labelers_are}  # fmt: skip
+        if (state := counted(args, **idle)) is not None:
+            from jtruth.evaluation import quick_labelers
+
+            report = quick_labelers(state, key=args.seed, level=args.level)
+            step = next_step(args, "", "how many samples are of each class", "prevalence")
+            return _given(args, report, list(map(str, state.workers)), step)
     other = bool(args.fast) or args.update is not None or args.model is not None
     if args.by is not None:
         return _by_group(args, other)
@@ -227,12 +233,19 @@ def labelers(args: Any) -> None:
     report = report if other else with_notes(report, labels.notes)
     if args.consensus is not None:
         write_table(args.consensus, *report.consensus(labels))
+    _given(args, report, labels.worker_names, _next(args))
+
+
+def _given(args: Any, report: Any, workers: Any, step: str) -> None:
+    """Write what was asked for, and print the report."""
+    from jtruth.io import write
+
     if args.out is not None:
         write(report, args.out)
     if args.save is not None:
-        noise = report.noise_dict(labels.worker_names)
+        noise = report.noise_dict(workers)
         write_text(args.save, json.dumps(noise, indent=1, allow_nan=False) + "\n")
-    give(args, report, _next(args))
+    give(args, report, step)
 
 
 def _sampled(args: Any) -> tuple[Any, Any]:
@@ -263,7 +276,7 @@ def _by_group(args: Any, other: bool) -> None:
 
     idle = {"--fast, --update and --model": other, "--order": args.order, "--save": args.save,
             "--consensus": args.consensus, "--target": args.target}  # fmt: skip
-    refuse(idle, "and --by do not go together; leave one out")
+    refuse(idle, "and --by cannot be combined: leave one out")
     tables = Tables(args, args.gold, by=args.by)
     gold, groups = tables.gold_sample(), tables.groups(1)
     with progress("group", len(set(groups.group))) as advance:
@@ -277,7 +290,7 @@ def _by_group(args: Any, other: bool) -> None:
 
 
 def _next(args: Any) -> str:
-    return next_step(args, "", "the class of each task, and who says otherwise", "consensus")
+    return next_step(args, "", "show the most probable class of each task", "consensus")
 
 
 def _by_engine(args: Any) -> tuple[Any, Any]:
@@ -288,7 +301,7 @@ def _by_engine(args: Any) -> tuple[Any, Any]:
     order = args.order if args.update is None else None
     idle = {"--target": args.target, "--gold": args.gold, "--order": order,
             "--labelers-are": args.labelers_are}  # fmt: skip
-    refuse(idle, "is for Gibbs sampling: leave it out, or --fast, --update and --model")
+    refuse(idle, "needs Gibbs sampling: leave it out, or leave out --fast, --update and --model")
     options: dict[str, Any] = {"key": args.seed, "level": args.level}
     if args.update is not None:
         return _updated(args, args.update, options)
@@ -313,10 +326,10 @@ def _updated(args: Any, path: Path, options: dict[str, Any]) -> tuple[Any, Any]:
     labels, when = labels_in_time(args, None if old is None else old.classes)
     if old is None:
         state = begin_stream(labels, smoothing=the_prior(labels.num_classes), when=when)
-        how = f"there was no file {path.name}, so this is the first set"
+        how = f"{path.name} is new, so this is the first set"
     else:
         state = update(old, labels, when=when)
-        how = f"EM went on from the state in {state.num_steps} steps"
+        how = f"EM continued from the state for {state.num_steps} steps"
     report = quick_labelers(state, **options)
     number = f"{len(state.batches)} sets in all, {len(state.tasks)} tasks"
     added = f"{labels.num_labels} labels added, {number}; {how}"
@@ -326,17 +339,18 @@ def _updated(args: Any, path: Path, options: dict[str, Any]) -> tuple[Any, Any]:
 
 @command(
     "LABELS.csv --method dawid_skene --out consensus.csv", LABELS, BESIDE, OUTPUT,
-    method=option("majority_vote, dawid_skene, ...; a wrong name lists all.", "dawid_skene"),
+    method=option("majority_vote, dawid_skene, one_coin, hierarchical, glad, kos, difficulty_fallibility, "
+                  "welinder, label_model or minimax_entropy.", "dawid_skene"),
     **KNOWN_GOLD, **shared("prior"),
     seed=option("Seed of methods that draw at random.", 0),
-    out=written("Write each task's class, probabilities and who disagrees to this table.", True),
-    format=option("Of --out: label_studio, argilla, doccano: a file that these import.",
+    out=written("Write each task's class, its probability and the dissenting labelers to this table.", True),
+    format=option("Format of --out for import: label_studio, argilla or doccano.",
                   rich_help_panel=WRITTEN),
-    question=option("Of --format: what the tool calls the label, if your file does not say.",
+    question=option("Name of the label in that tool, if the file does not hold it.",
                     rich_help_panel=WRITTEN),
 )  # fmt: skip
 def consensus(args: Any) -> None:
-    """The most probable class of each task, its probability, and the labelers who say otherwise."""
+    """Show the most probable class of each task, and which labelers disagree."""
     from jtruth.cli.reading import Tables, numbers
     from jtruth.evaluation import consensus
     from jtruth.io.writing import check_written, write
@@ -344,9 +358,9 @@ def consensus(args: Any) -> None:
 
     method_called(args.method)
     if args.format is None:
-        refuse({"--question": args.question}, "is for --format")
+        refuse({"--question": args.question}, "needs --format")
     elif args.out is None:
-        raise ValueError(f"--format {args.format} is of a file: name it, --out predictions.json")
+        raise ValueError(f"--format {args.format} needs a file to write: --out predictions.json")
     else:
         check_written(args.out, args.format)
     tables, prior = Tables(args, args.gold), numbers(args.prior)
@@ -354,19 +368,19 @@ def consensus(args: Any) -> None:
     if args.out is not None:
         shown = write(answer, args.out, format=args.format, source=tables.opened, question=args.question)
         answer = answer if shown is None else answer.with_warnings((shown,))
-    step = next_step(args, "", "which labels may be wrong, and how many", "clean")
+    step = next_step(args, "", "find the labels that may be wrong", "clean")
     give(args, answer, step)
 
 
 @command(
     "LABELS.csv", TABLE,
-    models=option("Names, comma separated; the usual ones if unset."),
-    nuts=option("Sample by NUTS, not by tempering; many times slower.", False),
-    warmup=option("NUTS steps before the draws of a chain, 500 if unset; with it NUTS samples.", kind=int),
-    samples=option("NUTS draws of a chain, 500 if unset; with it NUTS samples.", kind=int),
+    models=option("Names of models, separated by commas."),
+    nuts=option("Sample by NUTS instead of tempering (many times slower).", False),
+    warmup=option("Warm-up steps of each NUTS chain (500); implies --nuts.", kind=int),
+    samples=option("Draws of each NUTS chain (500); implies --nuts.", kind=int),
 )  # fmt: skip
 def models(args: Any) -> None:
-    """Annotation models by how well they predict the labels of a sample left out (PSIS-LOO)."""
+    """Compare annotation models by how well they predict left-out labels (PSIS-LOO)."""
     from jtruth.cli.reading import labels_of, with_notes
     from jtruth.comparison import STANDARD_MODELS, compare_models
     from jtruth.latent import NutsSettings, Progress
@@ -380,5 +394,5 @@ def models(args: Any) -> None:
         settings = long._replace(progress=Progress(advance))
         answer = compare_models(labels, models=names, key=args.seed, settings=settings, nuts=nuts)
     best = f"--model {answer.names[0]}"
-    step = next_step(args, best, "how good each labeler is, by the first model", "labelers")
+    step = next_step(args, best, "grade labelers by the first model", "labelers")
     give(args, with_notes(answer, labels.notes), step)

@@ -14,7 +14,7 @@ import numpy as np
 from jtruth._validation import check_columns, positive_of, with_tasks
 from jtruth._validation.text import TextTable
 from jtruth._validation.words import LOOK, Read, column_called, duplicates, number_in, quoted
-from jtruth.cli.options import COMMANDS, as_typed, next_step
+from jtruth.cli.options import COMMANDS, as_typed, next_step, refuse
 from jtruth.io import FilePlan, Gold, apply, read_noise, read_predictions, read_scores
 from jtruth.io.apply import found_beside
 from jtruth.io.cells import says_nothing, typed_map, typed_names
@@ -22,15 +22,15 @@ from jtruth.io.columns import role_of
 from jtruth.io.gold import INCLUSION, SIZE, STRATUM, read_gold_sample
 from jtruth.io.parsing import as_table
 from jtruth.io.plan import UNKNOWN
-from jtruth.io.reading import Opened, labels_of_rows, opened
-from jtruth.io.tables import one_column, probability_columns
+from jtruth.io.reading import Opened, labels_of_rows, large_table, opened
+from jtruth.io.tables import one_column, probability_columns, usual_columns
 from jtruth.labels import Labels
 from jtruth.noise import ConfusionMatrices, DifficultyFallibility, DrawnMatrices, NoiseModel, Symmetric
 
 _STDIN = Path("-")
 _COLUMN, _EXPORT, _WORKER = "column:", "export:", "worker:"
-IS_GOLD = LOOK + "column {0!r} is called like gold, and was graded as predictions. Is it --gold column:{0}?"
-UNUSED = "column {!r} of the gold has no say in this answer"
+IS_GOLD = LOOK + "the name of column {0!r} suggests gold, but it was graded. Did you mean --gold column:{0}?"
+UNUSED = "Column {!r} of the gold table is not used in this answer."
 
 
 def table_of(path: Any, columns: Any) -> TextTable:
@@ -51,7 +51,7 @@ class Tables:
     def __init__(self, args: Any, *others: Path | None, by: str | None = None):
         """`others` are read beside the labels; `by` is a column of groups, each of which has its samples."""
         if [args.file, *others].count(_STDIN) > 1:
-            raise ValueError("only one file can be '-': standard input is read once")
+            raise ValueError("only one file can be '-', because standard input is read once")
         self.args, self.by, self.group_of = args, by, {}
         names = [name for path in others if (name := column_of(path)) is not None]
         given = by.rpartition(":")[0] if by is not None and by.rpartition(":")[2] in apply.UNITS else by
@@ -152,7 +152,7 @@ class Tables:
         if inclusion is not None:  # the chances of all tasks, where columns of the gold do not say them
             gold = gold or Gold(np.full(self.labels.num_samples, -1, np.int32))
             if gold.inclusion is not None:
-                why = "the chances are said twice: leave --inclusion out, or the column 'inclusion' of --gold"
+                why = "probabilities are given twice: by --inclusion and by the column 'inclusion' of --gold"
                 raise ValueError(why)
             gold = gold._replace(inclusion=inclusion_of(inclusion, self.labels))
         return {"noise": noise, "prior": prior, "gold": gold, "assume": args.assume,
@@ -176,7 +176,7 @@ class Tables:
         scores = next((s for s in either if s is not None), None)
         if scores is None:
             names = ", ".join(map(str, self.labels.class_names))
-            raise ValueError(f"{path}: there is no column 'score' to grade, nor one for each class ({names})")
+            raise ValueError(f"{path}: there is neither a column 'score' nor one for each class ({names})")
         self._keep(read.samples)
         return scores, read.notes
 
@@ -201,7 +201,7 @@ class Tables:
         self.labels = split.labels
         if not len(split.alone) or self.args.gold is not None:
             return split.y_pred, ()
-        note = f"{len(split.alone)} samples that only {worker!r} labelled say nothing of its errors; left out"
+        note = f"{len(split.alone)} samples that only {worker!r} labelled were left out."
         return split.y_pred, (note,)
 
     def gold_step(self, given: str = "", asking: str = "") -> str:
@@ -214,7 +214,7 @@ class Tables:
         found = apply.found_beside(self.rows, self.plan).get("gold")
         if found and found not in graded:
             return next_step(
-                self.args, f"{given} --gold {shlex.quote(found)}".strip(), "what people verified"
+                self.args, f"{given} --gold {shlex.quote(found)}".strip(), "use the verified labels"
             )
         path = new_file("to_verify.csv")
         num, why = min(30, self.labels.num_samples), f"fill it in, then add --gold {path}"
@@ -260,28 +260,26 @@ class Tables:
             return table, {"plan": self.plan, "task": table.header[0], "label": table.header[1]}
         typed = getattr(self.args, f"{kind}_label", None)
         table, task = self.keyed(path, getattr(self.args, f"{kind}_task", None))
-        label = typed or self._label_in(table, task)
+        label = typed or self._label_in(table, task, "prediction" if kind == "pred" else kind)
         wanted = {"task": task, "label": label}
         if kind == "pred" and typed is None and label not in table.header:
             if probability_columns(table.header, self.labels) is not None:
                 del wanted["label"]
             elif "score" in table.header:
                 raise ValueError(
-                    f"{path}: scores, but no column {label!r} of predicted classes. Grade the scores by "
-                    "--scores, or say by --pred-label which column holds the classes"
+                    f"{path} has scores, but no column {label!r} of predicted classes. Add --scores to grade "
+                    "the scores, or name the column of classes by --pred-label"
                 )
         check_columns(table.header, wanted, table.source, option=f"--{kind}-")
         if typed is None and "label" in wanted:
             one_column(table, label, "gold" if kind == "gold" else "prediction", self.labels)
         return table, {"plan": self.plan, **wanted}
 
-    def _label_in(self, table: TextTable, task: str) -> str:
-        """The column of classes: of two columns the other one, whatever its name."""
-        others = [one for one in table.header if one not in (task, "score", INCLUSION, STRATUM)]
-        if len(table.header) == 2 and len(others) == 1:
-            return others[0]
+    def _label_in(self, table: TextTable, task: str, role: str) -> str:
+        """The column of classes: as named for the labels, by its name, or the other one of two columns."""
         usual = self.args.label or "label"
-        return column_called("label", others) or usual if usual == "label" else usual
+        plain = usual == "label" or len(table.header) == 2
+        return usual_columns(table, task, None, role)[1] if plain else usual
 
     def _scored(self, path: Path) -> tuple[Any, dict[str, Any]]:
         """A table of scores or probabilities, and how to read it: no column of classes is needed."""
@@ -294,6 +292,10 @@ class Tables:
     def _inside(self, path: Path) -> TextTable | None:
         """The table of column:NAME, export:NAME or worker:NAME, in the file of labels; None for a file."""
         name = column_of(path)
+        if name is None and str(path) in self.opened.table.header and not Path(path).exists():
+            raise ValueError(
+                f"there is no file {str(path)!r}; for the column of the labels say {_COLUMN}{path}"
+            )
         if name is None or not str(path).startswith(_COLUMN):
             return None if name is None else apply.of_worker(self.rows, name)
         return apply.beside(self.opened.table, self.plan, name)
@@ -308,7 +310,7 @@ def with_calibration(args: Any) -> tuple[Any, Any]:
     if getattr(args, "calibration", None) is None:
         return args, None
     if args.calibration == _STDIN:
-        raise ValueError("--calibration -: give a file, which is read twice")
+        raise ValueError("--calibration must be a file, because it is read twice")
     from jtruth.evaluation.calibrated import PERSON
 
     old = SimpleNamespace(**vars(args) | {"file": args.calibration, "order": None})
@@ -337,8 +339,8 @@ def with_calibration(args: Any) -> tuple[Any, Any]:
         if common or "no column" not in str(why):
             raise
         raise ValueError(
-            f"{args.file.name}: no judge of the calibration ({quoted(judges, 4)}) is in it; the columns are "
-            f"{quoted(header, 8)}. Write the judge's name alike in both files"
+            f"{args.file.name} has no judge of the calibration ({quoted(judges, 4)}); its columns are "
+            f"{quoted(header, 8)}. Use the same name of the judge in both files"
         ) from None
     return new, pair
 
@@ -391,6 +393,24 @@ def labels_of(args: Any) -> Labels:
     return labels_of_rows(file.rows(), file.plan)
 
 
+def counted(args: Any, **idle: Any) -> Any:
+    """The stream of a Parquet file that is too large for memory, counted by an engine; None of any other.
+
+    Options `idle` need tasks by name, which such an answer does not have.
+    """
+    table = None if args.file == _STDIN else large_table(args.file, asked_of(args))
+    if table is None:
+        return None
+    from jtruth.cli.output import progress
+    from jtruth.evaluation.by_one_model import the_prior
+    from jtruth.learning import stream_of_table
+
+    refuse(idle, "needs tasks by name, and a file of so many labels is counted without them; leave it out")
+    frame, options = table
+    with progress("counting labels") as advance:
+        return stream_of_table(frame, **options, smoothing=the_prior, progress=advance)
+
+
 def labels_in_time(args: Any, classes: Sequence[str] | None) -> tuple[Labels, np.ndarray | None]:
     """Labels, of which `--classes` must be the `classes` known; and when each sample was labelled first."""
     file = open_labels(args)
@@ -398,7 +418,7 @@ def labels_in_time(args: Any, classes: Sequence[str] | None) -> tuple[Labels, np
         typed = file.plan.classes
         if typed is not None and list(classes) != list(typed):
             names = ", ".join(classes)
-            raise ValueError(f"--classes {','.join(typed)}: the state has {names}; leave --classes out")
+            raise ValueError(f"--classes {','.join(typed)}: the state has {names}, so leave --classes out")
         file = file._replace(plan=replace(file.plan, classes=tuple(classes)))
     labels = labels_of_rows(file.rows(), file.plan)
     when = None if args.order is None else apply.order_of(file.table, file.plan, args.order, labels)
@@ -419,7 +439,7 @@ def inclusion_of(path: Path, labels: Labels) -> np.ndarray:
     if (bad := np.flatnonzero(np.isnan(chances))).size:
         task = tasks[bad[0]]
         what = f"task {task!r} has {repr(texts[task]) if task in texts else 'nothing'}"
-        raise ValueError(f"--inclusion {path.name}: {what}; a number is needed for each task")
+        raise ValueError(f"--inclusion {path.name}: {what}; each task needs a number")
     return with_tasks(chances, labels.tasks)
 
 
@@ -470,5 +490,7 @@ def class_code(name: str | None, labels: Labels | None) -> int:
     if name is None:
         return 1
     if not (name.isascii() and name.isdigit()):
-        raise ValueError(f"--positive {name!r}: without a file of labels classes are numbers, 0, 1, ...")
+        raise ValueError(
+            f"--positive {name!r}: without a file of labels, classes are numbers such as 0 and 1"
+        )
     return int(name)

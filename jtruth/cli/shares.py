@@ -26,21 +26,29 @@ from jtruth.cli.output import give, progress, required
 @command(
     "LABELS.csv --gold GOLD.csv --positive pass", EVERY,
     **KNOWN_GOLD, **shared("calibration"),
-    assume=option("independent, if you can vouch that labelers err so."),
+    assume=option("independent, if you can vouch for independent errors."),
     **shared("labelers_are", "by", "require", "confidence"),
     smooth=SMOOTH,
-    target=option("population (new samples; default), or in-sample."),
-    positive=option("The class whose rate is meant."),
-    ask=option("How many samples to name for more gold.", 10),
-    ask_out=written("Write the samples to verify, with strata: fill it in, it is the next --gold.", True),
+    target=option("population (new samples, default) or in-sample."),
+    positive=option("Class whose share is compared and asked for."),
+    ask=option("Number of samples to suggest for verification.", 10),
+    ask_out=written("Write the samples to verify to this table; fill it in and use it as --gold.", True),
 )  # fmt: skip
 def prevalence(args: Any) -> None:
-    """Share of each class (a pass rate) with its interval; which gold would make it narrower."""
+    """Estimate the share of each class (such as a pass rate) with its interval."""
     from jtruth.answers import facts, sentence_notes
     from jtruth.asking import ask_next
-    from jtruth.cli.reading import Tables, class_code, with_calibration, with_notes
+    from jtruth.cli.reading import Tables, class_code, counted, with_calibration, with_notes
     from jtruth.evaluation.gold.shares import prevalence
 
+    idle = {"--gold": args.gold, "--calibration": args.calibration, "--by": args.by, "--assume": args.assume,
+            "--ask-out": args.ask_out}  # fmt: skip
+    if (state := counted(args, **idle)) is not None:
+        answer = prevalence(
+            state, labelers_are=args.labelers_are, target=args.target or "population", level=args.level,
+            key=args.seed,
+        )  # fmt: skip
+        return give(args, required(args, answer), next_step(args, "", "how good each labeler is", "labelers"))
     new, calibration = with_calibration(args)
     tables = Tables(new, new.gold, by=args.by)
     args.how_read = new.how_read
@@ -58,15 +66,17 @@ def prevalence(args: Any) -> None:
     answer, name = with_notes(answer, labels.notes), str(labels.class_names[code])
     step = tables.gold_step(asking="--ask-out")
     if calibration:
-        step = "" if args.full else next_step(args, "--full", "the judges' error rates, and the checks")
+        step = "" if args.full else next_step(args, "--full", "show the judges' error rates and the checks")
     answer = required(args, answer)
     document = answer.blocks().more(
-        sentence_notes("", "What to find out next", _advice(request, tasks, name), "do"),
+        sentence_notes("", "What to verify next", _advice(request, tasks, name), "do"),
         facts(positive=name, gold_to_halve=None if request is None else request.to_halve, ask=tasks),
     )
     if request is not None and args.ask_out is not None:
         write_table(args.ask_out, *tables.to_verify(request, gold))
-    give(args, document, step if args.gold is args.ask_out is None else "")
+    if args.gold is not None and not calibration:
+        step = next_step(args, "", "estimate how good each labeler is", "labelers")
+    give(args, document, step if args.ask_out is None else "")
 
 
 def _advice(request: Any, tasks: list[str], name: str) -> list[str]:
@@ -77,27 +87,27 @@ def _advice(request: Any, tasks: list[str], name: str) -> list[str]:
     lines = []
     if request.to_halve:
         lines.append(
-            f"about {request.to_halve} more gold answers would halve the interval of class {name!r} in "
-            "these samples"
+            f"About {request.to_halve} more verified labels would halve the interval of class {name!r} for "
+            "these samples."
         )
-    lines.append(f"verify next: {quoted(tasks, 10)} (a stratified random sample; --ask-out writes it)")
+    lines.append(f"Verify next: {quoted(tasks, 10)} (a stratified random sample; --ask-out writes it).")
     return lines
 
 
 @command(
     "LABELS.csv --predictions PROBS.csv --out calibrated.csv", TABLE,
-    predictions=option("Columns task, and a probability for each class.", ..., Path),
-    fit_on=option("Column task: samples to fit on; the others are judged.", kind=Path),
-    folds=option("Without --fit-on: parts to cross-fit.", 5),
-    method=option("alpha, temperature, vector, matrix, dirichlet.", "alpha"),
-    bins=option("Bins of equal width for calibration losses.", 15),
-    merge_bins=option("Merge bins until each holds two samples, and say so.", False),
-    drop=option("Leave samples with one label out of losses that need two.", False),
+    predictions=option("Table with a column task and a probability for each class.", ..., Path),
+    fit_on=option("Table with a column task: samples to fit on; the others are tested.", kind=Path),
+    folds=option("Without --fit-on: number of cross-fitting folds.", 5),
+    method=option("alpha, temperature, vector, matrix or dirichlet.", "alpha"),
+    bins=option("Number of bins of equal width for calibration losses.", 15),
+    merge_bins=option("Merge bins until each has two samples.", False),
+    drop=option("Leave out samples with one label from losses that need two.", False),
     **shared("common_only"),
-    out=written("Write task, probabilities, disagreement, alpha0 to this file.", True),
+    out=written("Write the calibrated probabilities to this table.", True),
 )  # fmt: skip
 def calibrate(args: Any) -> None:
-    """Losses of class probabilities where experts disagree, before and after calibration."""
+    """Calibrate class probabilities where experts disagree, and show the losses before and after."""
     from jtruth.cli.reading import Tables, with_notes
     from jtruth.evaluation.calibration import evaluate_calibration
     from jtruth.histograms import MergedBins
@@ -108,7 +118,7 @@ def calibrate(args: Any) -> None:
     read = read_scores(table, labels, task=task, common_only=args.common_only)
     if read.probabilities is None:
         names = ", ".join(f"p_{name}" for name in labels.class_names)
-        raise ValueError(f"{args.predictions.name} has no class probabilities; give the columns {names}")
+        raise ValueError(f"{args.predictions.name} has no class probabilities: it needs the columns {names}")
     bins = MergedBins(args.bins) if args.merge_bins else args.bins
     labels = labels if read.samples.size == labels.num_samples else labels.restrict(read.samples)
     tables.labels = labels
@@ -147,18 +157,18 @@ _READ = ("task", "worker", "label", "labelers", "sep", "classes", "repeats", "ma
 @command(
     "COMPARISONS.csv --gold column:human", DRAWS,
     {name: LABELS[name] for name in _READ}, OUTPUT,
-    file=argument("COMPARISONS.csv", "Columns question, model_a, model_b, winner, judge; - reads a pipe."),
+    file=argument("COMPARISONS.csv", "Columns question, model_a, model_b, winner, judge; or - for a pipe."),
     gold=option("Verified preferences: column:NAME, worker:NAME, or a table question, winner."),
     systems=option("Columns of the two systems: a,b."),
-    order=option("Column that says which answer was shown first, or whether they were exchanged."),
-    correct=option("Strengths of what is true by the judges' error rates, not of their answers.", False),
-    assume=option("independent, if you can vouch that judges err so."),
+    order=option("Column that says which answer was shown first, or whether they were swapped."),
+    correct=option("Correct strengths for the judges' error rates.", False),
+    assume=option("independent, if you can vouch for independent errors."),
     **shared("labelers_are"),
-    ask=option("How many random comparisons --ask-out writes.", 30),
-    ask_out=written("Write comparisons for people to decide: with winners it is the next --gold.", True),
+    ask=option("Number of random comparisons that --ask-out writes.", 30),
+    ask_out=written("Write comparisons for people to decide; fill in winners and use it as --gold.", True),
 )  # fmt: skip
 def preferences(args: Any) -> None:
-    """Say which system is preferred: win rates, position bias, strengths, ranks."""
+    """Show which system is preferred: win rates, position bias, strengths and ranks."""
     from jtruth._random import host_rng
     from jtruth.cli.reading import new_file
     from jtruth.io.cells import typed_map, typed_names
@@ -186,7 +196,7 @@ def preferences(args: Any) -> None:
     path = new_file("to_verify.csv")
     step = next_step(args, f"--ask-out {path}", f"fill in the winners, then add --gold {path}")
     if found.people:
-        step = next_step(args, f"--gold {shlex.quote(found.people)}", "what people preferred")
+        step = next_step(args, f"--gold {shlex.quote(found.people)}", "use what people preferred")
     give(args, answer, "" if args.gold or args.ask_out else step)
 
 
@@ -195,34 +205,34 @@ _PAIR = "such as 68/1000"
 
 @command(
     "--called 680/1000 --sensitivity 45/50 --specificity 40/50", DRAWS, OUTPUT,
-    differ=option("Predictions that differ from labels / test samples: 68/1000."),
-    mislabeling=option("Share of wrong labels: 0.01, or wrong/audited: 2/200."),
-    called=option("Called positive / judged: 680/1000."),
-    sensitivity=option("0.9, or called positive / gold positives: 45/50."),
-    specificity=option("0.8, or called negative / gold negatives: 40/50."),
-    method=option("delta, bootstrap, exact; adjusted (the default of --called)."),
+    differ=option("Predictions that differ from the labels, of all test samples: 68/1000."),
+    mislabeling=option("Share of wrong labels, 0.01, or wrong of audited labels, 2/200."),
+    called=option("Samples called positive, of all samples: 680/1000."),
+    sensitivity=option("Rate, 0.9, or called positive of verified positives, 45/50."),
+    specificity=option("Rate, 0.8, or called negative of verified negatives, 40/50."),
+    method=option("delta, bootstrap or exact; adjusted (default of --called)."),
 )  # fmt: skip
 def correct(args: Any) -> None:
-    """Error rate of a classifier (Lam and Stork) or share of positives (Rogan and Gladen) from counts."""
+    """Correct an error rate (Lam and Stork) or a share of positives (Rogan and Gladen) from counts."""
     from jtruth.lam_stork import estimate_error_rate, rogan_gladen
 
     method = args.method or ("delta" if args.called is None else "adjusted")
     options: dict[str, Any] = {"method": method, "level": args.level, "key": args.seed}
     if (args.differ is None) == (args.called is None):
-        raise ValueError("give --differ 68/1000 and --mislabeling, or --called 680/1000 and two rates")
+        raise ValueError("give --differ and --mislabeling, or --called with --sensitivity and --specificity")
     if args.differ is not None:
         if args.mislabeling is None:
-            raise ValueError("--differ needs --mislabeling: the share of wrong labels, or wrong/audited")
+            raise ValueError("--differ needs --mislabeling: a share, 0.01, or counts, 2/200")
         wrong = _known(args.mislabeling, "mislabeling")
         answer = estimate_error_rate(_pair(args.differ, "differ"), mislabeling=wrong, **options)
     else:
         if args.sensitivity is None or args.specificity is None:
-            raise ValueError("--called needs --sensitivity and --specificity of the judge")
+            raise ValueError("--called needs the judge's --sensitivity and --specificity")
         answer = rogan_gladen(
             _pair(str(args.called), "called"), sensitivity=_known(args.sensitivity, "sensitivity"),
             specificity=_known(args.specificity, "specificity"), **options,
         )  # fmt: skip
-    exact = next_step(args, "--method exact", "an interval that is never too short")
+    exact = next_step(args, "--method exact", "use an interval that is never too short")
     give(args, answer, exact if args.method is None else "")
 
 

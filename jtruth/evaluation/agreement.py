@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from jtruth._random import Stated, as_key, stated, stream
+from jtruth._random import Stated, as_key, seeded, stated, stream
 from jtruth._validation import choose, places
 from jtruth._validation.words import Read, number_of, plain, some
 from jtruth.answers import Answer, Column, Curve, Document, Table, facts, how, warning_notes
-from jtruth.answers.blocks import facts_of
+from jtruth.answers.blocks import cell_text, facts_of
 from jtruth.evaluation.checks.first_look import first_look
 from jtruth.evaluation.inputs import as_labels, read_gold
 from jtruth.evaluation.one_judge import labels_of_columns
@@ -57,30 +57,34 @@ class LabelerAgreement(Answer):
             {"pair": f"{plain(a)}, {plain(b)}", "first": a, "second": b, **kappa._asdict()}
             for (a, b), kappa in self.pairs.items()
         ]  # fmt: skip
-        columns = (Column("value", "value", ("low", "high")), Column("num_samples", "samples"))
+        columns = (Column("value", "kappa", ("low", "high")), Column("num_samples", "samples"))
+        order = np.argsort([-row["value"] for row in pairs], kind="stable").tolist()
         left, first = self.num_left_out, next(iter(self.overall))
-        note = f"{left} pairs with fewer samples in common are not shown." if left else ""
+        note = f"{number_of(left, 'pair')} with fewer common samples left out." if left else ""
         blocks = (
             coefficient_table("overall", "All labelers together", self.overall, columns[1]),
             Table("pairs", f"Cohen's kappa of two labelers ({self.weights} weights)", "pair", columns, pairs,
-                  note, missing="undefined", aside=("pair",), say=str),
+                  note, missing="undefined", aside=("pair",), say=str, order=order),
             warning_notes(self.warnings), facts_of(self, "weights", "differences", "scale", "num_left_out"),
             facts(level=self.overall[first].level),
         )  # fmt: skip
         number = number_of(len(self.pairs), "pair")
-        about = f"{number} of labelers; {self.weights} weights, {self.differences} differences"
-        sentence = f"{stats.TITLES[first]} {self.overall[first]}; 0 is chance, 1 is full agreement."
+        about = f"{number} of labelers; {self.weights} weights; {self.differences} differences for alpha"
+        alpha = self.overall[first]
+        value = cell_text([alpha.value, alpha.low, alpha.high], ".2f", str(alpha))
+        sentence = f"{stats.TITLES[first]} is {value}, where 0 is chance and 1 full agreement."
         known = sorted((row for row in pairs if not np.isnan(row["value"])), key=lambda row: row["value"])
         if len(known) > 1:  # which two agree least, and which most
-            ends = [f"{row['value']:.3f} ({row['pair']})" for row in (known[0], known[-1])]
-            sentence += f" Of two labelers Cohen's kappa is from {' to '.join(ends)}."
+            ends = [f"{row['value']:.2f} ({row['pair']})" for row in (known[0], known[-1])]
+            sentence += f" Cohen's kappa of two labelers ranges from {' to '.join(ends)}."
         elif known:
-            sentence += f" Cohen's kappa {self.kappa}."
+            sentence += f" Cohen's kappa is {self.kappa}."
         sentence = f"{sentence} {stats.from_unseen(self.overall)}".rstrip()
         alarms = first_lines((), self.warnings)
         return Document("How much do the labelers agree?", about, sentence, blocks, alarms)
 
 
+@seeded
 def labeler_agreement(
     labels: Any, other: Any = None, *, weights: str = "nominal", differences: str | None = None,
     level: float = 0.95, key: Any = None,
@@ -201,8 +205,9 @@ class Consensus(Answer):
         for row in labelers:
             row["share"] = row["num_disagree"] / row["num_labels"] if row["num_labels"] else None
         against, number = int(self.disagrees.sum()), self.labels.num_labels
-        share = f"{against} of {number} labels disagree with it ({100 * against / max(number, 1):.1f} %)"
-        sentence = f"Mean probability of the consensus {self.probability.mean():.3f}; {share}."
+        share = f"{against} of {number} labels disagree with the consensus"
+        sentence = f"{share} ({100 * against / max(number, 1):.1f} %). "
+        sentence += f"Its mean probability is {self.probability.mean():.2f}."
         x = np.linspace(self.probability.min(), 1.0, _POINTS)
         certain = (np.clip(self.probability, 0, 1)[None, :] >= x[:, None] - _TIE).mean(axis=1)
         blocks = (
@@ -211,22 +216,23 @@ class Consensus(Answer):
                    Column("num_labels", "labels"), Column("who", "who disagrees")), samples,
                   aside=("who", *(f"p_{name}" for name in names)),
                   order=np.argsort(self.probability, kind="stable").tolist()),
-            Table("labelers", "Labelers, those whose labels disagree most often with it first", "worker",
+            Table("labelers", "Labelers, those who disagree most often with the consensus first", "worker",
                   (Column("num_labels", "labels"), Column("share", "share that disagrees")), labelers,
                   missing="no label", aside=("share",)),
-            Curve("certainty", "Samples whose consensus is at least so probable",
+            Curve("certainty", "Share of samples by the probability of their consensus",
                   "probability of the consensus", "share of samples",
                   {"": {"x": x.tolist(), "mean": certain.tolist()}},
-                  "What the method believes is no share that is right: only gold can judge that."),
+                  "These probabilities come from the model. Only verified labels can show the accuracy."),
             warning_notes(self.warnings), how(("assumed", self.assumes)),
             facts_of(self, "method", "assumes", "key"),
             facts(classes=names, num_labelers=self.labels.num_labelers, num_labels=number),
             facts_of(self.fit, "prior", "converged", "num_steps", "log_likelihood"),
         )  # fmt: skip
         about = f"{number_of(size, 'sample')} by {self.method}; key {self.key}"
-        return Document("Which class has each sample?", about, sentence, blocks)
+        return Document("What is the class of each sample?", about, sentence, blocks)
 
 
+@seeded
 def consensus(
     labels: Labels, method: str = "dawid_skene", *, gold: Any = None, prior: Any = None, key: Any = None,
     **options: Any,
@@ -259,7 +265,7 @@ def consensus(
     warnings = [*map(Read, labels.notes), *notes, *fit.warnings, *deserted(p, labels)]
     if tied.any():
         number = np.count_nonzero(tied)
-        warnings.append(f"{number} samples are tied between classes; the first of these is given.")
+        warnings.append(f"{number} samples are tied between classes; the first class is shown.")
     return Consensus(
         method, chosen.sentence, labels, label, probability, p, tied, (code >= 0) & (code != label[sample]),
         known, fit, tuple(warnings), stated(key),

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from jtruth._random import Key, as_key, stream
+from jtruth._random import Key, as_key, seeded, stream
 from jtruth._validation import as_list, brief, collapse_rows
 from jtruth._validation.words import number_of, plain, some
 from jtruth.answers import Answer, Column, Document, Table, facts, how, warning_notes
@@ -27,7 +27,7 @@ _MOST_SETS = 1000  # different ones, which take half a minute
 _TITLES = {
     "masi": "MASI distance", "jaccard": "Jaccard distance", "equal": "equal or not",
     "icc_2_1": "ICC(2,1): one rater", "icc_2_k": "ICC(2,k): mean of k raters",
-    "icc_3_1": "ICC(3,1): levels aside", "krippendorff": "alpha, interval",
+    "icc_3_1": "ICC(3,1): consistency", "krippendorff": "alpha, interval",
 }  # fmt: skip
 _WORDS = {0.5: "poorly", 0.75: "moderately", 0.9: "well", np.inf: "very well"}  # up to; Koo and Li (2016)
 
@@ -54,14 +54,16 @@ class SetAgreement(Answer):
         first = self.overall[self.distance]
         order = np.argsort([row["value"] for row in classes], kind="stable").tolist()  # undefined ones last
         known = [classes[k] for k in order if not np.isnan(classes[k]["value"])]
-        sentence = f"Alpha of sets ({_TITLES[self.distance]}) is {first}; 0 is chance, 1 is full agreement."
+        sentence = (
+            f"Alpha of sets ({_TITLES[self.distance]}) is {first}, where 0 is chance and 1 full agreement."
+        )
         if len(known) > 1:
             ends = [f"{plain(row['class'])!r} ({row['value']:.3f})" for row in (known[0], known[-1])]
-            sentence += f" Labelers agree least on {ends[0]} and most on {ends[1]}."
+            sentence += f" Agreement is lowest on {ends[0]} and highest on {ends[1]}."
         blocks = (
             coefficient_table("overall", "Krippendorff's alpha of whole sets", self.overall, _TASKS,
                               titles=_TITLES),
-            Table("classes", "Is the class in the set? Least agreement first", "class", columns, classes,
+            Table("classes", "Agreement on each class, lowest first", "class", columns, classes,
                   missing="undefined", order=order),
             warning_notes(self.warnings), facts_of(self, "distance", "num_sets"), facts(level=first.level),
         )  # fmt: skip
@@ -70,6 +72,7 @@ class SetAgreement(Answer):
         return Document("How much do labelers agree on sets?", about, sentence, blocks, next=following)
 
 
+@seeded
 def set_agreement(
     task: Iterable, worker: Iterable, sets: Iterable[Iterable], *, distance: str = "masi",
     level: float = 0.95, key: Key | None = None,
@@ -98,8 +101,8 @@ def set_agreement(
     first, code, _ = collapse_rows(member)
     if first.size < 2 or first.size > _MOST_SETS:
         raise ValueError(
-            f"alpha of sets needs 2 to {_MOST_SETS} different sets; those that can be compared are "
-            f"{'all equal' if first.size < 2 else first.size}. Ask one binary question per class instead"
+            f"alpha of sets needs 2 to {_MOST_SETS} different sets; here they are "
+            f"{'all equal' if first.size < 2 else first.size}. Analyse one class at a time instead"
         )
     votes = np.zeros((task[-1] + 1, first.size), np.int64)
     np.add.at(votes, (task, code), 1)
@@ -135,13 +138,13 @@ class RatingAgreement(Answer):
         far = [-max(-row["lower"]["mean"], row["upper"]["mean"]) for row in pairs]
         order = np.argsort(far, kind="stable")[:_SHOWN].tolist()
         left = len(pairs) - len(order) + self.num_left_out
-        note = "95 % of the differences of two raters lie between their limits, if they are normal."
+        note = "If differences are normal, 95 % of them lie between the limits."
         note += f" {left} pairs with narrower limits or fewer tasks are not shown." if left else ""
-        ways = "" if self.complete else ", approximate since some ratings are missing (Henderson's method 3)"
+        ways = "" if self.complete else ", approximate because ratings are missing (Henderson's method 3)"
         columns = [law_column(t.split()[0], t, ".3g") for t in ("bias", "lower limit", "upper limit")]
         blocks = (
             coefficient_table("overall", "All raters together", self.overall, _TASKS, titles=_TITLES),
-            Table("pairs", "First rater minus second, widest limits of agreement first", "pair",
+            Table("pairs", "Limits of agreement (first rater minus second), widest first", "pair",
                   (*columns, _TASKS), pairs, note, unit=None, aside=("pair",),
                   say=str, order=order),
             warning_notes(self.warnings),
@@ -155,6 +158,7 @@ class RatingAgreement(Answer):
         return Document("How much do the raters agree?", about, sentence, blocks)
 
 
+@seeded
 def rating_agreement(
     task: Iterable, worker: Iterable, values: Any, *, level: float = 0.95, key: Key | None = None
 ) -> RatingAgreement:
@@ -179,15 +183,15 @@ def rating_agreement(
     values = as_list(values, "values")
     for row, value in enumerate(values):
         if type(value) not in (int, float) or not abs(value) < np.inf:
-            advice = f"{brief(value)} is no finite number; leave out rows where a rater gave no rating"
+            advice = f"{brief(value)} is not a finite number; leave out rows without a rating"
             raise ValueError(f"row {row}: {advice}")
     rows, task, rater, names, notes = _shared(Values.from_long(task, worker, values), "rater")
     y = np.array(values, np.float64)[rows]
     if (y == y[0]).all():
-        raise ValueError(f"all values that can be compared are {y[0]:g}: agreement is undefined")
+        raise ValueError(f"agreement is undefined, because all values are {y[0]:g}")
     size = (len(names), int(task[-1]) + 1)
     if (groups := separate_groups(task, rater, size)) > 1:
-        notes += (f"The raters form {groups} groups without a common task; levels are compared within them.",)
+        notes += (f"The raters form {groups} groups without a common task, and are compared within groups.",)
     overall, k = intraclass(task, rater, y, level)
     overall["krippendorff"] = agreement(alpha_of_numbers(task, y), as_key(key), level)
     shared, left_out = in_common(task, rater, size)
@@ -203,7 +207,9 @@ def _shared(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, tuple[str, ...], tuple[str, ...]]:
     """Rows of tasks with two labelers or more, by task; codes of tasks and of labelers, names, notes."""
     if len(values.workers) < 2:
-        raise ValueError(f"all rows are by {some(map(plain, values.workers))}: agreement needs two {what}s")
+        raise ValueError(
+            f"agreement needs two {what}s, but all rows are by {some(map(plain, values.workers))}"
+        )
     rows = np.flatnonzero(np.bincount(values.sample)[values.sample] > 1)
     rows = rows[np.argsort(values.sample[rows], kind="stable")]
     tasks, task = np.unique(values.sample[rows], return_inverse=True)
@@ -214,5 +220,5 @@ def _shared(
         )
     known, labeler = np.unique(values.labeler[rows], return_inverse=True)
     alone = [plain(values.workers[t]) for t in sorted(set(range(len(values.workers))) - set(known.tolist()))]
-    note = f"{number_of(len(alone), what)} left out for want of a task in common with others: {some(alone)}."
+    note = f"{number_of(len(alone), what)} left out (no task in common with others): {some(alone)}."
     return rows, task, labeler, tuple(str(values.workers[t]) for t in known), (note,) * bool(alone)

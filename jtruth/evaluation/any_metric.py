@@ -50,12 +50,12 @@ from jtruth.testing.multiclass import count_posterior
 _AT_ONCE = 4_000_000  # numbers in one array of log-probabilities
 _BINS, _COARSE, _RATES = 20, 4, 50
 WHAT_IF = "what-if range"
-SLOW = "the function is not one that JAX can trace, so it was called once for each draw: slow"
-NOBODY = "nothing about what labelers and classifier share: lowest to highest under several assumptions"
+SLOW = "JAX cannot trace the function, so it was called once for each draw, which is slow."
+NOBODY = "unknown dependence of labelers and classifier: the range over several assumptions"
 WITH_GOLD = (
     "gold corrects metrics of tables, curves and differences (evaluate, evaluate_scores, "
-    "compare_classifiers); a function of your own it can only be clamped into: say assume='independent' if "
-    "you can vouch for it, or leave gold out"
+    "compare_classifiers), but not a function of your own: say assume='independent' if you can vouch for it, "
+    "or leave gold out"
 )
 Vectors = Int[np.ndarray, "draws samples"]  # of classes
 # log p(z_i | c) prior[c] (samples, classes) and draws of the classifier's rows (draws, classes, symbols), for
@@ -83,7 +83,7 @@ class MetricPosterior(Answer):
         """One value, or array of values, for each drawn vector of classes; a range has none."""
         first, *others = self.drawn.values()
         if others:
-            raise ValueError(f"{NO_LAW}; those of one are drawn[{next(iter(self.drawn))!r}]")
+            raise ValueError(f"{NO_LAW}; for one assumption take drawn[{next(iter(self.drawn))!r}]")
         return first
 
     @property
@@ -115,7 +115,7 @@ class MetricPosterior(Answer):
         percent = f"{100 * self.level:g} % posterior interval" if len(self.drawn) == 1 else WHAT_IF
         columns = (Column("mean", "mean [interval]", ("low", "high"), ".4f"),)
         blocks = (
-            Table("values", f"The number, with {percent}s", "place", columns, rows, note, unit=None,
+            Table("values", f"Values, with {percent}s", "place", columns, rows, note, unit=None,
                   missing="undefined", by_name=True),
             assumption_table(views, [Column(("values", k), k, form=".4f") for k in places]),
             check_notes(self.checks), warning_notes(self.warnings), how(("assumed", self.assumption)),
@@ -123,7 +123,7 @@ class MetricPosterior(Answer):
         )  # fmt: skip
         ends = [rows[0][name] for name in ("mean", "low", "high")]
         what = f"{rows[0]['place']} of {len(rows)}: " if len(rows) > 1 else ""
-        sentence = f"{what}{cell_text(ends, '.4f', 'undefined')} ({percent}; assumed: {self.assumption})."
+        sentence = f"{what}{cell_text(ends, '.3f', 'undefined')} ({percent}; assumption: {self.assumption})."
         alarms, views = first_lines(self.checks, self.warnings), f"{len(self.drawn)} views"
         return Document("What is the posterior of this metric?", views, sentence, blocks, alarms)
 
@@ -162,7 +162,7 @@ def metric_posterior(
     """
     if not callable(fn):
         raise ValueError(
-            f"fn is {fn!r}; give a function of (true classes, prediction), or ask by a metric's name: "
+            f"fn is {fn!r}; give a function of (true classes, prediction), or use a named metric: "
             "evaluate(...).estimate('accuracy')"
         )
     if num_draws < 2:
@@ -172,8 +172,8 @@ def metric_posterior(
         raise ValueError(WITH_GOLD)
     if data.labelers_are != UNKNOWN_KIND:
         raise ValueError(
-            f"labelers_are={data.labelers_are!r} says how far metrics of tables, curves and differences are "
-            "off; of a function of your own nobody knows: leave labelers_are out"
+            f"labelers_are={data.labelers_are!r} applies to metrics of tables, curves and differences, not "
+            "to a function of your own: leave labelers_are out"
         )
     ask, slow = _asker(fn, outputs, data)
     coded = _with_symbols(data, outputs, binned.BINS if data.open else _BINS)
@@ -183,7 +183,7 @@ def metric_posterior(
         members, doubts = ranges.members(listed, asked, data.key)
         if not any(one.fit is not None for one in members):
             why = next(iter(doubts), "no model can be fitted to these labels")
-            raise ValueError(f"error rates cannot be learned, so nothing can be said: {why}")
+            raise ValueError(f"error rates cannot be learned from these labels: {why}")
         sources = {one.name: member_vectors(one, coded, num_draws) for one in members}
         assumed, doubts = NOBODY, [ranges.ONLY_GOLD, *doubts]
     else:
@@ -234,7 +234,7 @@ def _read(prediction: Any, labels: Any, how: Judging) -> tuple[inputs.Inputs, np
         check_rows(values, "probabilities", 1e-5)
     elif kind == "f":
         if len(data.classes) != 2:
-            raise ValueError(f"one score a sample ranks two classes, and there are {len(data.classes)}")
+            raise ValueError(f"one score per sample ranks two classes, but there are {len(data.classes)}")
         values = binned.finite_scores(inputs.aligned(prediction, "scores", data))
     else:
         values = np.asarray(data.y_pred, np.int32)

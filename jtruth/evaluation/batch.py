@@ -29,7 +29,7 @@ from jtruth._arrays import AnyArray
 from jtruth._cache import keep_programs
 from jtruth._mesh import over_sets
 from jtruth._one_line import one_line
-from jtruth._random import as_key
+from jtruth._random import as_key, seeded
 from jtruth._validation import by_class, choose, present
 from jtruth._validation.in_range import check_codes, check_rows
 from jtruth._validation.words import some
@@ -69,6 +69,7 @@ class BatchEvaluation(NamedTuple):
     __repr__ = one_line
 
 
+@seeded
 def evaluate_batch(
     y_pred: Shaped[AnyArray, "sets samples"],
     labels: Shaped[AnyArray, "sets samples labelers"],
@@ -229,8 +230,8 @@ def _log_odds(z, matrices, prior) -> Float[np.ndarray, "sets samples"]:
         s, i = bad[0]
         raise ValueError(
             f"labels[{s}, {i}] ({some(z[s, i].tolist(), 8)}) are impossible under both classes ({len(bad)} "
-            "such samples), because labelers that cannot err contradict each other; correct them, or give "
-            "those labelers a small error probability"
+            "such samples), because labelers with error rate 0 disagree; correct the labels, or give those "
+            "labelers a small error rate"
         )
     return total[:, :, 1] - total[:, :, 0]
 
@@ -255,7 +256,7 @@ def _checked(y_pred, labels, noise, prior, method):
     if unknown != (noise is None) or unknown != (prior is None):
         raise ValueError(
             f"method={method!r} {'learns' if unknown else 'needs'} the labelers' matrices and the prior: "
-            f"{'leave out' if unknown else 'give'} noise and prior"
+            f"{'leave noise and prior out' if unknown else 'give noise and prior'}"
         )
     if noise is not None:
         sets, labelers = len(y), z.shape[2]
@@ -275,7 +276,7 @@ def _checked(y_pred, labels, noise, prior, method):
     classes = 2 if method in _PLUGGED_IN else max(2, *sizes)
     if method == "em" and max(sizes) > 2:
         raise ValueError(
-            f"method='em' is of two classes, and there is a code {max(sizes) - 1}: take method='joint', or "
+            f"method='em' handles two classes, but there is a code {max(sizes) - 1}: use method='joint', or "
             "merge classes"
         )
     symbols = classes if noise is None else noise.shape[-1]

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from jtruth._random import as_key, stated
+from jtruth._random import as_key, seeded, stated
 from jtruth._validation import choose
 from jtruth._validation.words import Read
 from jtruth.answers import Check
@@ -34,15 +34,15 @@ from jtruth.tables.new_samples import new_share
 
 _CHEAP = 50_000  # labels times classes
 QUICK = (
-    "the one reading of the labels is {}, not sampled. No check was made whether the labels contradict "
-    "independent errors; without --fast they are, and other readings have a say (evaluate_labelers)"
+    "Fast mode: {}. Independence of errors was assumed and not checked; without --fast it is checked "
+    "(evaluate_labelers)."
 )
-BY_MODEL = "{}. No check was made whether the labels contradict independent errors (evaluate_labelers does)"
+BY_MODEL = "{}. Independence of errors was not checked (evaluate_labelers checks it)."
 
 BY_ONE_MODEL = (
-    "labels alone cannot show whether labelers are wrong together: these intervals take errors to be "
-    "independent, and held real labelers in 18 to 80 % where samples differ in difficulty. Only gold can "
-    "tell: find out the truth of 30 samples chosen at random (jtruth.asking.ask_next names them; gold=...)"
+    "These intervals are too narrow if labelers share mistakes: they covered 18 to 80 % of real labelers "
+    "where samples differ in difficulty. Verify 30 random samples (jtruth.asking.ask_next names them; "
+    "gold=...)."
 )
 
 
@@ -57,6 +57,7 @@ def the_prior(num_classes: int) -> Smoothing:
     return Smoothing(2.0, 1.0 / (num_classes - 1), 1.0)
 
 
+@seeded
 def quick_labelers(labels: Labels | Stream, *, key: Any = None, level: float = 0.95) -> LabelerReport:
     """What `evaluate_labelers` says of each labeler, by the normal law around a mode instead of sampling.
 
@@ -135,6 +136,7 @@ def _habits_of_some(
     return tuple({**row, **habits[row["worker"]]} for row in rows), likely, changed
 
 
+@seeded
 def labelers_by_model(
     labels: Labels, model: str, *, key: Any = None, level: float = 0.95, settings: Any = None
 ) -> LabelerReport:

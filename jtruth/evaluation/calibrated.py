@@ -27,36 +27,36 @@ from jtruth.evaluation.parts import Check
 from jtruth.labels import Labels
 from jtruth.stats import elsewhere
 
-ASSUMED = "judges err given the class as they did on the calibration items; the shares may differ"
+ASSUMED = "the judges' error rates are those on the calibration items; class shares may differ"
 APART = "; the classifier errs independently of the judges, given the class"
 PERSON = re.compile(r"(^|[\W_])(humans?|experts?|people|persons?|gold|truth)([\W_]|$)", re.IGNORECASE)
 FEW = 10  # calibration items of a class below which that is said
 _ODD, _SURE = 0.01, 0.975  # p-value of looking different; probability that a judge is better than guessing
 _DRAWS = 20_000
 WORTHLESS = (
-    "the calibration does not show that {} is better than guessing: {} {:.2f} [{:.2f}, {:.2f}], and guessing "
-    "has 1. The corrected shares say little; add calibration items, or use another judge"
+    "the calibration does not show that {} is better than guessing: {} is {:.2f} [{:.2f}, {:.2f}], and "
+    "guessing has 1. Corrected shares are very uncertain: add calibration items, or use another judge"
 )
 DIFFERENT = (
-    "new and calibration items look too different to share error rates (p = {:.2g}): {} on {} of {} new "
-    "items, where the calibration explains {:.0f}. Verify some new items and use gold"
+    "new items look too different from the calibration items to share error rates (p = {:.2g}): {} on {} of "
+    "{} new items, where the calibration predicts {:.0f}. Verify some new items and use gold"
 )
-ALIKE = "new items may be a mixture of the calibration's classes; small changes of a judge would not show"
-FEW_OF = "calibration: {}. Verify more of them: judges' errors on them are hardly known"
+ALIKE = "new items look like a mixture of the calibration's classes; a small change of a judge would not show"
+FEW_OF = "The calibration has {}, so judges' errors on them are very uncertain. Verify more of them."
 SAME = (
     "{} calibration items have the ids and labels of these samples, and would count twice. If people "
-    "labelled a part of these very samples, give their labels as gold, and no calibration"
+    "verified part of these samples, give their labels as gold instead of a calibration"
 )
 OVERLAP = (
-    "{} have ids of new samples, with other labels. If they are the same items, leave them out of the new "
-    "ones; if only the ids look alike, nothing is wrong"
+    "{} have the ids of new samples but other labels. If they are the same items, leave them out of the new "
+    "ones; otherwise ignore this."
 )
 OTHER_CLASSES = (
-    "the classes differ: the calibration has {}, these labels have {}. Write them alike in both sets"
+    "the classes differ: the calibration has {}, these labels have {}. Use the same names in both sets"
 )
 NO_TRUTH = (
-    "calibration needs labels and true classes of other items: {}give (labels, gold). On the command line "
-    "say --gold column:NAME"
+    "calibration needs labels and verified classes of other items: {}give (labels, gold). On the command "
+    "line add --gold column:NAME"
 )
 
 
@@ -93,7 +93,7 @@ def together(labels: Any, calibration: Any) -> tuple[Labels, Calibration]:
     if not judges:
         raise ValueError(
             f"no judge has labels in both sets: the calibration has {quoted(theirs, 4)}, these labels have "
-            f"{quoted(names, 4)}. Write their names alike"
+            f"{quoted(names, 4)}. Use the same names"
         )
     z = other.to_matrix()[:, [theirs.index(names[t]) for t in judges]]
     known = (gold >= 0) & (z >= 0).any(axis=1)
@@ -101,13 +101,13 @@ def together(labels: Any, calibration: Any) -> tuple[Labels, Calibration]:
     if absent.size:
         raise ValueError(
             f"no calibration item is truly {quoted(labels.class_names[c] for c in absent)}, so the judges' "
-            "errors on that class are unknown. Add items of it, as many as of the others if you can"
+            "errors on that class are unknown. Add items of that class, if possible as many as of the others"
         )
     notes += _same(labels, other, z, judges)
     if lost := int((~known).sum()):
-        notes += (f"{lost} of {known.size} calibration items are not used: no truth, or no judge's label",)
+        notes += (f"{lost} of {known.size} calibration items lack a verified or a judge's label; not used.",)
     if alone := [name for name in names if name not in theirs]:
-        notes += (f"labels of {quoted(alone, 4)} are not used: the calibration has none of them",)
+        notes += (f"Labels of {quoted(alone, 4)} are not used: the calibration has none of them.",)
     return labels, Calibration(z[known], gold[known], np.array(judges), notes)
 
 
@@ -118,13 +118,11 @@ def _with_truth(other: Any, gold: Any) -> tuple[Labels, tuple[np.ndarray, tuple[
         return other, read_gold(gold, other)
     people = [name for name in other.worker_names if PERSON.search(str(name))]
     if len(people) != 1:
-        which = f"{quoted(people)} may all be the truth; " if people else "nobody in it is called human; "
+        which = f"any of {quoted(people)} may hold the truth; " if people else "no labeler is called human; "
         raise ValueError(NO_TRUTH.format(which))
     if other.num_labelers == 1:
-        raise ValueError(
-            f"the calibration has labels of {people[0]!r} only: a judge's are needed beside them"
-        )
-    note = f"labels of {people[0]!r} were taken as the truth of the calibration items"
+        raise ValueError(f"the calibration has labels of {people[0]!r} only: it needs a judge's labels too")
+    note = f"Labels of {people[0]!r} were taken as the truth of the calibration items."
     return other.without_labeler(people[0]), (np.asarray(other.labels_of(people[0])), (Read(note),))
 
 
@@ -214,7 +212,9 @@ def by_calibration(data: Inputs, calibration: Calibration, *, hard: bool = False
            for c, n in enumerate(times) if n < FEW]  # fmt: skip
     notes = (*calibration.notes, *([FEW_OF.format(some(few, 3))] if few else []))
     if not has.all():
-        notes += (f"{number_of(int((~has).sum()), 'sample')} without a label of these judges: as the others",)
+        notes += (
+            f"{number_of(int((~has).sum()), 'sample')} without a label of these judges: assumed similar.",
+        )
     assumed = ASSUMED if own or data.symbols is not None else ASSUMED + APART
     verdict = np.full(has.size, classes)
     verdict[has] = h.argmax(axis=1)

@@ -34,8 +34,8 @@ from jtruth.labels import Labels
 from jtruth.stats.estimates import Estimate, check_level
 
 QUESTION = (
-    "These numbers say what labelers would say, not what is true: for that use evaluate or evaluate_scores "
-    "(jtruth evaluate) on the same labels, which take labelers to err about one true class."
+    "These losses measure how well the probabilities predict labels, not the truth. If each sample has one "
+    "true class, use evaluate or evaluate_scores (jtruth evaluate) on the same labels."
 )
 TITLES = {
     "squared_loss": "squared loss",
@@ -87,8 +87,8 @@ class CalibrationReport(Answer):
             {"loss": n, **{k: one.get(n) for k, one in losses.items()}, "plugin": self.plugin.get(n)}
             for n in TITLES if n in self.before or n in self.after
         ]  # fmt: skip
-        columns = (*(law_column(k, k, ".4f") for k in laws), Column("plugin", "plugin, before", form=".4f"))
-        note = "Plugin losses are those of the histograms as they are: few labels bias them, mostly upwards."
+        columns = (*(law_column(k, k, ".4f") for k in laws), Column("plugin", "plug-in, before", form=".4f"))
+        note = "Plug-in losses use the label histograms directly; few labels bias them, mostly upwards."
         blocks = (
             Table("losses", f"Losses, debiased, with {100 * self.level:g} % intervals", "loss", columns, rows,
                   note, unit=None, missing="undefined", by_name=True, say=lambda name: TITLES[name]),
@@ -98,8 +98,8 @@ class CalibrationReport(Answer):
             facts(num_samples=len(self.gain), num_judged=int(self.judged.size), **losses),
         )  # fmt: skip
         e, f = (interval_text(one["epistemic_loss"], self.level) for one in laws.values())
-        sentence = f"Epistemic loss {e} before, {f} after method={self.method}."
-        about = f"{self.judged.size} samples, none calibrated by its own labels; {len(self.classes)} classes"
+        sentence = f"Epistemic loss is {e} before calibration and {f} after method={self.method}."
+        about = f"{self.judged.size} samples, cross-fitted; {len(self.classes)} classes"
         question = "Are class probabilities right where experts disagree?"
         return Document(question, about, sentence, blocks, doubt=loudest(self.checks))
 
@@ -136,7 +136,7 @@ def _reliability(title: str, what: str, pair: tuple[Calibration, Calibration], o
         error = 2 * np.sqrt(np.where(count[used] > 1, spread / np.maximum(count[used] - 1, 1), 0.0))
         points = {"x": x, "mean": y, "low": y - error, "high": y + error}
         series[name] = {k: values.tolist() for k, values in points.items()}
-    note = "Bins of predictions; bars: two standard errors. On the slanted line they are right."
+    note = "Points are bins of predictions, with two standard errors. On the diagonal they are calibrated."
     return Curve("", title, f"predicted {what}", "share observed", series, note, diagonal=True, line=False)
 
 
@@ -176,7 +176,7 @@ def evaluate_calibration(
     else:
         classes, tasks = tuple(map(str, range(histograms.num_classes))), None
         p, notes = np.asarray(probabilities, np.float64), ()
-        text = "histograms do not say who gave a label; give Labels to check that it does not matter"
+        text = "histograms do not show who gave a label; give Labels to check that labelers are exchangeable"
         check = Check("exchangeable labelers", None, None, "cannot be seen", text)
     options: dict[str, Any] = {"bins": bins, "drop": drop}
     with jax.enable_x64(True):
@@ -211,7 +211,7 @@ def _calibrated(
         mask = np.asarray(split, bool)
         if mask.shape != (samples,) or not mask.any() or mask.all():
             raise ValueError(
-                f"the mask must choose some of the {samples} samples to fit on, and leave some to judge"
+                f"the mask must choose some of the {samples} samples to fit on, and leave others to test"
             )
         fitted = fit_calibrator(stream(key, "calibrate"), histograms.take(mask), p[mask], method=method)
         return Calibrated(*map(np.asarray, fitted(p))), np.flatnonzero(~mask)

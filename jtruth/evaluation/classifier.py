@@ -10,12 +10,11 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from jaxtyping import Array
 
-from jtruth._host import evenly
-from jtruth._random import stream
+from jtruth._host import evenly, log
+from jtruth._random import seeded, stream
 from jtruth._validation import present
-from jtruth.evaluation import calibrated, inputs, methods, one_judge
+from jtruth.evaluation import by_draws, calibrated, inputs, methods, one_judge
 from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.assumptions.model_error import PredictiveTable, rests_on
 from jtruth.evaluation.assumptions.registry import INDEPENDENT, check_assume, entries, granted
@@ -30,7 +29,7 @@ from jtruth.evaluation.inputs import Inputs, Judging, Model, Progress
 from jtruth.evaluation.parts import PREDICTIVE, Assumption, means_and_ends, worst_first
 from jtruth.evaluation.result import Evaluation
 from jtruth.inspection import suspicions
-from jtruth.labels import Labels
+from jtruth.labels import Labels, matrix_labels
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import Estimate
@@ -39,10 +38,12 @@ from jtruth.tables.posterior import estimates, thinned
 from jtruth.testing.methods import Tested
 
 
+@seeded
 def evaluate(
     y_pred: Any,
-    labels: Labels | np.ndarray | Array | None = None,
+    labels: Any = None,
     *,
+    classes: Sequence | None = None,
     noise: Any = None,
     prior: Sequence[float] | np.ndarray | None = None,
     gold: Any = None,
@@ -63,8 +64,13 @@ def evaluate(
         y_pred: (samples,) predicted classes, as class names, or as codes 0..C-1 where their order is known. A
             Series, dict or frame with task ids is matched by them; a plain sequence is in the order of the
             samples (`labels.tasks`). The same holds for `gold` and `order`.
-        labels: `Labels`, or the array log p(z_i | y_i = c) of shape (samples, classes); None where verified
-            classes (`gold`) are all there is, as for one judge against people.
+        labels: `Labels`; a plain label matrix (samples, labelers) of class codes, -1 or NaN for gaps, or of
+            names; or the array log p(z_i | y_i = c) of shape (samples, classes). None where verified classes
+            (`gold`) are all there is, as for one judge against people. Or draws of a model of the labels: a
+            NumPyro MCMC that has run a function like those of `jt.models`, what `fit_nuts` returns, or a dict
+            (a tree of ArviZ) with "class_posterior", p(class | labels) of shape (draws, samples, classes).
+            Their uncertainty is part of the answer.
+        classes: names of the classes of a plain label matrix, in the order of their codes.
         noise: a noise model (`jt.noise...`) of known parameters; learned from the labels if None.
         prior: (classes,) class prior. If None and the noise is given, it is integrated out (uniform prior).
         gold: (samples,) known classes, -1 where unknown. With learned error rates and assume "unknown" they
@@ -95,7 +101,7 @@ def evaluate(
         target: "population", new samples of the same kind, or "in-sample", these samples. The first if None,
             but for the methods "labels", "majority_vote" and "smyth", which know no uncertainty.
         level: probability of the printed intervals.
-        key: of whatever is drawn at random: a whole number or a JAX key; 0 if None.
+        key: of whatever is drawn at random: a whole number or a JAX key; 0 if None. Or `random_state=`.
         progress: called with (sweeps done, sweeps planned) while learned error rates are sampled.
 
     Raises:
@@ -110,12 +116,23 @@ def evaluate(
     """
     check_assume(assume)
     methods.check_method(method)
+    if classes is not None and isinstance(labels, Labels):
+        raise ValueError("classes names the classes of a plain label matrix; these Labels have their own")
+    labels = matrix_labels(labels, classes)
     if calibration is not None:
         if not (noise is prior is gold is assume is order is None and method == "bayes"):
             raise ValueError(
-                "calibration says the error rates: leave noise, prior, gold, assume, order and method out"
+                "calibration sets the error rates: leave noise, prior, gold, assume, order and method out"
             )
         labels, calibration = calibrated.together(labels, calibration)
+    if by_draws.holds_draws(labels):
+        more = {"noise": noise, "prior": prior, "gold": gold, "order": order, "classes": classes}
+        given = [name for name, value in more.items() if value is not None]
+        given += [f"assume={assume!r}"] * (assume not in (None, INDEPENDENT))
+        if given or method != "bayes":
+            raise ValueError(by_draws.ALONE.format(" and ".join(given or [f"method={method!r}"])))
+        how = Judging(assume=INDEPENDENT, labelers_are=labelers_are, level=level, key=key)
+        return _by_draws(y_pred, by_draws.read_draws(labels), how, positive, target)
     how = Judging(
         noise=noise, prior=prior, gold=gold, assume=assume if method in methods.LEARNING else INDEPENDENT,
         labelers_are=labelers_are, level=level, key=key, progress=progress,
@@ -205,7 +222,7 @@ def _known(data: Inputs, method: str) -> Evaluation:
     model = data.model
     if model is None:
         if method == methods.TARS:
-            raise ValueError("method='tars' takes error rates as known: give noise=... and prior=[...]")
+            raise ValueError("method='tars' needs known error rates: give noise=... and prior=[...]")
         unaided = method == "no_predictions"
         model = (
             methods.smyth_model(data)
@@ -234,6 +251,27 @@ def _by_calibration(data: Inputs, calibration: calibrated.Calibration) -> Evalua
         result, basis=None, baselines={} if found.own else result.baselines, metrics=laws,
         headline=one_judge.HEADLINE if judge else result.headline, num_calibration=calibration.truth.size,
     )  # fmt: skip
+
+
+def _by_draws(
+    y_pred: Any, found: by_draws.LabelDraws, how: Judging, positive: Any, target: str | None
+) -> Evaluation:
+    """Draws of a model of the labels say what each sample may be."""
+    p = found.posterior.mean(axis=0)[found.row_of_sample]
+    log_p = None if isinstance(found.labels, Labels) else log(p)
+    prior = None if log_p is None else np.full(p.shape[1], 1 / p.shape[1])
+    labels = found.labels if log_p is None else log_p
+    data = inputs.read_judged("evaluate", y_pred, labels, {**how, "prior": prior}, positive)
+    data.target = methods.target_of(target, "bayes")
+    counts, doubts = by_draws.drawn_tables(found, data.y_pred, data.key)
+    answer = methods.answer_of(counts, data, warnings=doubts)
+    about = data.about(answer.table)
+    alone = [Assumption("draws", by_draws.ASSUMED, estimates(about, *data.answered), None, about)]
+    checks = by_draws.checks_of_draws(found, data.classes)
+    result = _answer(
+        data, answer, Model(log(p), p.mean(axis=0)), found.labelers(), what_if=alone, checks=checks
+    )
+    return replace(result, basis=None)
 
 
 def _vouched(data: Inputs, model: Model) -> Evaluation:
@@ -274,8 +312,8 @@ def _over_assumptions(data: Inputs, fit: JointPosterior, model: Model) -> Evalua
 
 
 SENTENCES = {
-    "ppi": "if gold corrects what the labels alone say (PPI++)",
-    "gold_only": "if nothing but gold is believed",
+    "ppi": "verified labels correct the labels (PPI++)",
+    "gold_only": "verified labels only",
 }
 
 
@@ -346,6 +384,6 @@ def _beyond_shares(metrics: Mapping[str, Estimate], level: float) -> tuple[str, 
     if not out:
         return ()
     return (
-        f"the interval of {' and '.join(out)} reaches beyond [0, 1]: it is that of a normal law, for which "
-        "there are too few samples; method='bayes' needs none",
+        f"The interval of {' and '.join(out)} reaches beyond [0, 1], because there are too few samples for a "
+        "normal approximation; method='bayes' needs none.",
     )

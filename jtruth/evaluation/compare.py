@@ -64,13 +64,13 @@ from jtruth.testing.binary.chain import chain_tables, symbol_chain
 from jtruth.testing.binary.unknown import unknown_prior
 from jtruth.testing.multiclass import count_posterior
 
-TIES = "{} and {} are equal with probability {:.2f}; a tie counts half for each"
+TIES = "{} and {} are equal with probability {:.2f}; a tie counts half for each."
 MOST_TUPLES = 16
 _RIGHT, _LEARNED_TOTAL = 2 / 3, 3.0  # of a classifier's row where error rates are learned: 2 right, 1 wrong
 _RARELY = 0.005  # probability of a tie below which it is not worth a word
 _BY_TWOS = (
-    "{} classifiers make more than {} tuples of predictions: they are compared by twos, and who is best of "
-    "all is put together from the twos by a normal copula"
+    "{} classifiers make more than {} tuples of predictions, so they are compared in pairs; P(best) combines "
+    "the pairs by a normal copula."
 )
 AnyTable = TableDraws | PredictiveTable
 
@@ -196,8 +196,8 @@ def compare_classifiers(
     low, high = measure.bounds
     if not 0 <= margin < high - low:
         raise ValueError(
-            f"margin is {margin}; {measure.name} lies in [{low:g}, {high:g}], so give 0 or more and less "
-            f"than {high - low:g}"
+            f"margin is {margin}; {measure.name} lies in [{low:g}, {high:g}], so give a number from 0 to "
+            f"below {high - low:g}"
         )
     if at_least is not None and not low <= at_least <= high:
         raise ValueError(f"at_least is {at_least}; {measure.name} lies in [{low:g}, {high:g}]")
@@ -318,8 +318,8 @@ def comparison_of(
     else:
         assumed = granted(str(data.assume) if data.model is None else INDEPENDENT, learned=data.model is None)
     never = [
-        f"{metric.name} of {name!r} is undefined with probability {1 - law.probability_defined:.2g}; "
-        "probabilities are of the cases in which it is defined"
+        f"The {metric.name} of {name!r} is undefined with probability {1 - law.probability_defined:.2g}; "
+        "probabilities are conditional on its being defined."
         for name, law in laws.values.items()
         if law.probability_defined < 1 - 1e-9
     ]

@@ -47,9 +47,9 @@ TOLD = 0.95  # probability from which it can be told who is better
 _DRAWS, _MOST_ORDERED = 4000, 5  # of so many at most the whole order is shown
 _ORDINAL = ("1st", "2nd", "3rd", "4th", "5th")
 _AGREEMENT = (
-    "Share of all labels that each repeats (Lam and Stork 2003, section 7): apart from chance this order is "
-    "that of their accuracies if labels are wrong less often than right, equally in all classes, and "
-    "independently of the classifiers."
+    "Agreement with labels is the share of all labels that a classifier repeats (Lam and Stork 2003). Up to "
+    "random error, it ranks classifiers by accuracy if labels are mostly right, have the same error rate in "
+    "every class, and err independently of the classifiers."
 )
 CLOSE = 0.03  # two are close if the interval of their difference is within this
 Pair = tuple[str, str]
@@ -319,7 +319,7 @@ class Comparison(Laws, Answer):
             *_decided_table(self, rows),
             parts.assumption_table(views, heads),
             check_notes(self.checks), warning_notes(self.warnings),
-            how(("metric", metric), ("interval", kind), ("rests on", self.assumption),
+            how(("metric", metric), ("interval", kind), ("assumption", self.assumption),
                 ("target", f"{self.target}, {parts.ABOUT[self.target]}")),
             facts_of(self, "metric", "positive", "positive_chosen", "level", "interval_kind", "assumption",
                      "num_samples", "num_gold", "margin", "at_least", "ranking", "told", "target",
@@ -328,7 +328,7 @@ class Comparison(Laws, Answer):
                      "comparison.gold_to_tell": None if self.told else self.gold_to_tell, "key": self.key,
                      "comparison." + other.target.replace("-", "_"): there}),
         )  # fmt: skip
-        counts = (len(self.names), self.noun), (self.num_samples, "sample"), (self.num_gold, "gold label")
+        counts = (len(self.names), self.noun), (self.num_samples, "sample"), (self.num_gold, "verified label")
         about = f"{', '.join(number_of(*count) for count in counts)}; key {self.key}"
         alarms = parts.first_lines(self.checks, self.warnings)
         lines = (positive_line(self.classes, self.positive, self.positive_chosen),)
@@ -374,39 +374,42 @@ class Comparison(Laws, Answer):
 def _sentence(comparison: Comparison, metric: str, kind: str) -> str:
     first, second = pair = comparison.ranking[:2]
     p, names = comparison.p_better(first, second, comparison.margin), (plain(first), plain(second))
-    about, taken = parts.ABOUT[comparison.target], parts.taken_as_true(comparison.num_gold)
+    about, taken = parts.ABOUT[comparison.target], f"{parts.taken_as_true(comparison.num_gold)}."
+    taken = f"{taken[0].upper()}{taken[1:]}"
     either = f"{names[0]} or {names[1]} has the better {metric} {about}"
     if np.isnan(p):
-        return f"The better {metric} of {names[0]} and {names[1]} is undefined ({kind}s; {taken})."
+        return f"The better {metric} of {names[0]} and {names[1]} is undefined. {taken}"
     only = comparison.of_pair(first, second)
     if only is not None and only.same:
-        alike = f"{names[0]} and {names[1]} are the same: they agree on all {comparison.num_samples} samples."
+        alike = f"{names[0]} and {names[1]} agree on all {comparison.num_samples} samples."
         return f"{alike} {_order_text(comparison)}".strip()
     if comparison.unclear:
         needed = comparison.gold_to_tell
-        help_ = "even the truth of all samples may not"
+        help_ = "Even verified labels of all samples may not tell"
         if needed:
-            help_ = f"about {needed} gold answers, chosen at random, would"
+            help_ = f"About {needed} verified labels of random samples would tell"
         elif comparison.close:
-            help_ = f"gold may not tell either: the difference is within {CLOSE:g} either way"
-        return f"Labels alone cannot tell whether {either}; {help_} ({kind}s; {taken})."
+            help_ = f"Verified labels may not tell either: the difference is at most {CLOSE:g} either way"
+        return f"The labels alone cannot tell whether {either}. {help_}. {taken}"
     row = next(row for row in comparison._rows() if (row["first"], row["second"]) == pair)
     by, form, unit = (100, "+.1f", " points") if comparison.measure.bounds == (0.0, 1.0) else (1, "+.3f", "")
-    gap, low, high = (format(by * row[name], form) for name in ("mean", "low", "high"))
+    ends = (format(by * row[name], form) for name in ("mean", "low", "high"))
+    gap, low, high = (end.replace("-", "\N{MINUS SIGN}") for end in ends)
     says = f"It is not clear whether {either}"
     says = f"{names[0]} has the better {metric} {about}" if comparison.told else says
     if not comparison.p_tie(first, second) < 1:
         says = f"{' and '.join(names)} have the same {metric} {about}"
-    says += f": {names[0]} - {names[1]} is {gap}{unit} ({kind} {low} to {high}; {taken})."
+    kind = kind.replace("posterior ", "")
+    says += f": {names[0]} \N{MINUS SIGN} {names[1]} is {gap}{unit} ({kind} {low} to {high})."
     says += f" P({names[0]} better{comparison.beyond}) = {p:.2f}."
     if only is not None:
         cells = [value_of(law_column(name, ""), row) for name in ("only_first", "only_second")]
         counts = [cell_text(cell[: 3 if only.mcnemar is None else 1], ".0f") for cell in cells]
         for_ = "" if only.size == comparison.num_samples else f" that count for {title(only.metric)}"
         test = "" if only.mcnemar is None else f" (exact McNemar p = {only.mcnemar:.2f})"
-        says += f" {names[0]} is right where {names[1]} is wrong on {counts[0]} of {only.size:.0f} samples"
-        says += f"{for_}, the reverse on {counts[1]}{test}."
-    return f"{says} {_order_text(comparison)}".strip()
+        says += f" Only {names[0]} is right on {counts[0]} of {only.size:.0f} samples{for_}, "
+        says += f"only {names[1]} on {counts[1]}{test}."
+    return " ".join(filter(None, (says, _order_text(comparison), taken)))
 
 
 def _order_text(comparison: Comparison) -> str:
@@ -414,11 +417,11 @@ def _order_text(comparison: Comparison) -> str:
     if comparison.axis is not None and len(comparison.names) > 2 and not comparison.unclear:
         start, *_, end = comparison.names
         p = comparison.p_better(end, start)
-        return f"P({plain(end)}, the last, better than {plain(start)}, the first) = {p:.2f}."
+        return f"P({plain(end)}, the last, is better than {plain(start)}, the first) = {p:.2f}."
     if not 2 < len(comparison.names) <= _MOST_ORDERED or comparison.unclear:
         return ""
     order = ", ".join(map(plain, comparison.ranking))
-    return f"P(the whole order {order} is right) = {comparison.order_probability:.2f}."
+    return f"P(the order {order} is right) = {comparison.order_probability:.2f}."
 
 
 def _decided_table(comparison: Comparison, rows: Sequence[Mapping]) -> list[Table]:
@@ -426,10 +429,10 @@ def _decided_table(comparison: Comparison, rows: Sequence[Mapping]) -> list[Tabl
     if not comparison.decided:
         return []
     certain = [Column("mcnemar", "exact McNemar p")] if rows[0]["mcnemar"] is not None else []
-    columns = [law_column(f"only_{k}", f"only the {k} right", ".0f") for k in ("first", "second")]
+    columns = [law_column(f"only_{k}", f"only the {k} is right", ".0f") for k in ("first", "second")]
     columns = [one._replace(ends=None) for one in columns] if certain else columns
     of = title(rows[0]["decided_of"]["metric"])
-    heading = f"These samples that count for {of}: where only one is right"
+    heading = f"Number of these samples (those that count for {of}) on which only one is right"
     return [Table("", heading, "difference", (*columns, *certain), rows, unit=None, say=str)]
 
 
@@ -451,7 +454,7 @@ def _classifiers(comparison: Comparison, metric: str) -> Table:
     if meets:
         side = "at most" if comparison.sign < 0 else "at least"
         columns.append(Column("meets", f"P({side} {comparison.at_least:g})", form=".2f"))
-    columns += [Column("agreement_with_labels", "labels repeated")] if comparison.agreement else []
+    columns += [Column("agreement_with_labels", "agreement with labels")] if comparison.agreement else []
     columns += [Column("num_samples", "samples")] if comparison.sizes else []
     heading = f"{comparison.noun.capitalize()}s {parts.ABOUT[comparison.target]}"
     heading += ", the best first" if comparison.axis is None else ""

@@ -49,7 +49,7 @@ _MOST_SAID, _SAY_CLASSES, _SAYS_MORE = 5, 6, 100
 _ID = re.compile(
     r"(.*[_ .-])?(id|uid|uuid|guid|idx|index|key|hash|url|uri|link)|unnamed: \d+|row.*|line|no\.?|#|"
 )
-NOT_CAUSE = "a column that goes with errors need not cause them: of columns that go together each is named"
+NOT_CAUSE = "A column associated with errors need not cause them; correlated columns are all listed."
 
 
 class Explaining(NamedTuple):
@@ -93,32 +93,32 @@ class ErrsOn(Answer):
             Column("points", f"points [{100 * self.level:g} %]", ("low", "high"), "+.1f"),
             Column("with", "with"), Column("q_value", "q", form=".2g"),
         )  # fmt: skip
-        title = "What errors go with, given the true class (percentage points"
+        title = "Columns associated with errors, given the true class (percentage points"
         title += "; intervals of findings adjusted for selection)" if self.findings else ")"
         rows = [
             row | {"what": f"{plain(row['worker'])} {row['does']}", "with": _with(row)} for row in self.rows
         ]
-        why = [f"column {name!r} was not looked at: {text}" for name, text in self.left_out.items()]
+        why = [f"Column {name!r} was skipped: {text}." for name, text in self.left_out.items()]
         found = self.findings
-        rest = [f"{len(found) - _MOST_SAID} more in the table"] if len(found) > _MOST_SAID else []
+        rest = [f"{len(found) - _MOST_SAID} more in the table."] if len(found) > _MOST_SAID else []
         blocks = (
             Table("errs_on.rows", title, "what", heads, rows, unit=None, say=str,
                   aside=("what", "with")),
-            sentence_notes("errs_on.findings", "What errors go with", [*found[:_MOST_SAID], *rest], "look"),
-            sentence_notes("errs_on.warnings", "Columns and errors", [*self.warnings, *why], "say"),
+            sentence_notes("errs_on.findings", "Errors and columns", [*found[:_MOST_SAID], *rest], "look"),
+            sentence_notes("errs_on.warnings", "Notes on columns", [*self.warnings, *why], "say"),
             facts(**{"errs_on.fdr": self.fdr, "errs_on.level": self.level, "errs_on.num_gold": self.num_gold,
                      "errs_on.columns": self.columns, "errs_on.left_out": dict(self.left_out)}),
         )  # fmt: skip
         workers = {row["worker"] for row in self.rows if row["clear"]}
         names = [repr(plain(name)) for name in dict.fromkeys(r["column"] for r in self.rows if r["clear"])]
-        sentence = f"No column clearly goes with the errors of a labeler (false-discovery rate {self.fdr:g})."
+        sentence = f"No column is clearly associated with errors (false-discovery rate {self.fdr:g})."
         if found:
             sentence = (
-                f"Errors of {number_of(len(workers), 'labeler')} go with {some(names)}: {found[0]} "
+                f"Errors of {number_of(len(workers), 'labeler')} depend on {some(names)}: {found[0]} "
                 f"(false-discovery rate {self.fdr:g})."
             )
-        about = f"{number_of(self.num_gold, 'gold label')}; columns {some(map(repr, self.columns), 8)}"
-        return Document("What do the labelers' errors go with?", about, sentence, blocks)
+        about = f"{number_of(self.num_gold, 'verified label')}; columns {some(map(repr, self.columns), 8)}"
+        return Document("What are the labelers' errors associated with?", about, sentence, blocks)
 
 
 def errs_on(
@@ -148,7 +148,7 @@ def errs_on(
     sample, labeler, label = labels.entries()
     kept = np.flatnonzero(known[sample] >= 0)
     if not kept.size:
-        raise ValueError("no label of a sample with gold: errors are those that gold shows")
+        raise ValueError("no sample with gold has labels, so there are no errors to look at")
     if kept.size > _MOST:
         kept = np.sort(host_rng(0, "labels looked at").choice(kept, _MOST, replace=False))
     sample, labeler, label = sample[kept], labeler[kept], label[kept]
@@ -158,7 +158,7 @@ def errs_on(
         try:
             cells = _cells(values, labels, sample, labeler, name)
             if len(set(cells)) == np.unique(sample).size and _counts(cells) and not is_beside(name):
-                raise _LeftOut("it numbers the samples")
+                raise _LeftOut("it only numbers the samples")
             asked += explaining(name, cells)
         except _LeftOut as why:
             left_out[name] = str(why)
@@ -201,7 +201,7 @@ def explaining(name: str, cells: Sequence[str]) -> list[Explaining]:
     if len(values) < 2:
         raise _LeftOut("it has one value")
     if _ID.fullmatch(name.strip().casefold()):
-        raise _LeftOut("it is called like an id")
+        raise _LeftOut("its name is that of an id")
     x, unit = _measure(name, cells, values)
     if x is None:
         return _categories(name, cells, values)
@@ -383,7 +383,7 @@ def _warnings(labels: Labels, labeler: np.ndarray, rows: Sequence[dict[str, Any]
     """Who has too little gold, and what a finding does not say."""
     number = np.bincount(labeler, minlength=labels.num_labelers)
     few = [plain(labels.worker_names[t]) for t in np.flatnonzero(number < _FEWEST)]
-    found = [f"fewer than {_FEWEST} labels with gold, so not looked at: {some(few)}"] if few else []
+    found = [f"Skipped, with fewer than {_FEWEST} verified labels: {some(few)}."] if few else []
     return (*found, NOT_CAUSE) if any(row["clear"] for row in rows) else tuple(found)
 
 

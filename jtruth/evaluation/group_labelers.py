@@ -13,7 +13,7 @@ import numpy as np
 
 from jtruth import _validation as check
 from jtruth._host import majority
-from jtruth._random import Stated, as_key, stated, stream
+from jtruth._random import Stated, as_key, seeded, stated, stream
 from jtruth._validation.words import number_of, plain
 from jtruth.answers import Answer, Column, Curve, Document, Table, facts, how, law_row, warning_notes
 from jtruth.evaluation import inputs
@@ -103,17 +103,17 @@ class LabelersByGroup(Answer):
         better = (Column("first_better", "P(better in the first)", form=".2f"),)
         doubts = dict.fromkeys((*self.warnings, *(t for one in self.reports.values() for t in one.warnings)))
         blocks = (
-            Table("by.labelers", "Labelers in each group, the worst first", "name", columns, rows),
-            difference_table("by.differences", "Differences of a labeler, the clearest first", gaps, better),
+            Table("by.labelers", "Labelers in each group, worst first", "name", columns, rows),
+            difference_table("by.differences", "Differences between groups, clearest first", gaps, better),
             *self._curve(),
             warning_notes(tuple(doubts)),
-            how(("rests on", first.rests_on),
-                ("groups", "judged together" if self.together else "each is judged by its own labels")),
+            how(("assumption", first.rests_on),
+                ("groups", "fitted together" if self.together else "each fitted by its own labels")),
             facts(groups=list(self.reports), level=self.level, key=self.key, target=first.target),
         )  # fmt: skip
         about = f"{number_of(len(self.reports), 'group')}, {number_of(len(rows), 'row')}; key {self.key}"
         sentence = self._sentence(gaps, interval_title(self.level, first.interval_kind))
-        return Document("Does a labeler err more in one group than elsewhere?", about, sentence, blocks)
+        return Document("Does a labeler err more in one group than in another?", about, sentence, blocks)
 
     def _curve(self) -> tuple[Curve, ...]:
         """Accuracies over groups in order, of the labelers who differ most between two of them."""
@@ -130,7 +130,7 @@ class LabelersByGroup(Answer):
 
     def _sentence(self, gaps: list[dict[str, Any]], kind: str) -> str:
         if not gaps:
-            return "No labeler has labels in two groups that determine how good he is: nothing to compare."
+            return "Nothing to compare: no labeler has labels in two groups that determine the accuracy."
         clearest = gaps[0]
         text = (
             f"{plain(clearest['worker'])} is better in {plain(clearest['first'])} than in "
@@ -139,10 +139,11 @@ class LabelersByGroup(Answer):
         clear = sum(row["low"] > 0 for row in gaps)
         if clear:
             are = "is" if clear == 1 else "are"
-            return f"{text}; so clear {are} {clear} of {len(gaps)} differences ({kind}s)."
-        return f"No difference is clear; the clearest: {text} ({kind}s)."
+            return f"{text}; {clear} of {len(gaps)} differences {are} clear ({kind}s)."
+        return f"No difference is clear; the clearest is: {text} ({kind}s)."
 
 
+@seeded
 def labelers_by_group(
     labels: Labels, by: Any, *, gold: Any = None, key: Any = None, level: float = 0.95, **options: Any
 ) -> LabelersByGroup:

@@ -38,7 +38,7 @@ from jtruth._random import Key, host_rng, stream
 from jtruth._validation.times import times_of
 from jtruth._validation.words import LOOK, alike_note, number_in, plain, quoted
 from jtruth.answers import Column, Curve, Table, facts, law_row
-from jtruth.answers.blocks import Facts
+from jtruth.answers.blocks import Facts, share_text
 from jtruth.evaluation import inputs
 from jtruth.evaluation.compared import TOLD, Laws, Pair, consistent, difference_rows, difference_table
 from jtruth.evaluation.gold.tables import gold_tables
@@ -50,7 +50,7 @@ from jtruth.evaluation.over_time import (
     shares_in_order,
     symbols_of,
 )  # fmt: skip
-from jtruth.evaluation.parts import ABOUT, IN_SAMPLE, curve_of, interval_text, taken_as_true
+from jtruth.evaluation.parts import ABOUT, IN_SAMPLE, curve_of, taken_as_true
 from jtruth.labels import Labels
 from jtruth.learning.joint.hierarchical import named
 from jtruth.stats.draws import DrawsEstimate, draws_of
@@ -68,22 +68,22 @@ _MONTH, _QUARTER, _MIDNIGHT = (
     re.compile(r"[ T]00:00:00(\.0+)?$"),
 )
 SAME_ERRORS = (
-    "Labelers are assumed to err alike in all groups. If a judge favors one group, as LLM judges may favor "
-    "their own answers, that group's share is off, and only verified labels in each group can show it."
+    "Error rates are assumed equal in all groups. If a judge favors one group, as LLM judges may favor their "
+    "own answers, that group's share is biased, and only verified labels in each group can show it."
 )
 WIDE = (
-    "How labelers mislead in one group is assumed to say nothing of another, so differences are wide. Verify "
-    "labels in each group to see small ones."
+    "Differences have wide intervals because label errors in one group say nothing about another. Verify "
+    "labels in each group to see small differences."
 )
 BY_GOLD = "Verified labels of all groups are pooled; those of each group then adjust it."
 PAIRED = (
     "Groups with the same items are compared item by item, so differences are narrower than their shares."
 )
 SMOOTHED = (
-    "Groups that follow each other in time are smoothed (a random walk that may jump). To estimate each "
-    "group alone use smooth=False."
+    "Groups are smoothed over time (a random walk that may jump). Use smooth=False to estimate each group "
+    "alone."
 )
-LITTLE = "{} have fewer than {} {}: little is known of their shares"
+LITTLE = "{} have fewer than {} {}, so their shares are very uncertain."
 TOO_FINE = (
     "Most of the {} groups have fewer than {} samples. Group by day, week or month instead: by=... (at the "
     "command line --by week)."
@@ -161,21 +161,21 @@ class Groups(NamedTuple):
 
     def sentence(self, kind: str, level: float, target: str) -> str:
         """Who has the largest share, and whether that can be told; of days how it went."""
-        kind = f"{kind}s, {ABOUT[target]}; {taken_as_true(sum(self.num_gold))}"
+        kind = f"{kind.replace('posterior ', '')}s {ABOUT[target]}; {taken_as_true(sum(self.num_gold))}"
         first, second = self.laws.ranking[:2]
-        says = {n: f"{plain(n)} ({interval_text(law, level)})" for n, law in self.laws.values.items()}
+        ends = {n: [law.mean, *law.interval(level)[:2]] for n, law in self.laws.values.items()}
+        says = {n: f"{plain(n)} ({share_text(values)})" for n, values in ends.items()}
         p, of_class = self.laws.p_better(first, second), f"share of class {self.positive!r}"
         if self.when is not None:
             return f"The {of_class} {self.trend(says)} ({kind})."
         if p < TOLD:
-            whole = "Gold and labels" if sum(self.num_gold) else "Labels alone"
             return (
-                f"{whole} cannot tell whether {says[first]} or {says[second]} has the larger {of_class}: "
-                f"{plain(first)} with probability {p:.2f} ({kind})."
+                f"It is not clear whether {says[first]} or {says[second]} has the larger {of_class}: "
+                f"P({plain(first)} larger) = {p:.2f} ({kind})."
             )
         return (
             f"{says[first]} has a larger {of_class} than {says[second]} with probability {p:.2f}, and the "
-            f"largest of all with {self.laws.best[first]:.2f} ({kind})."
+            f"largest of all groups with probability {self.laws.best[first]:.2f} ({kind})."
         )
 
     def trend(self, says: Mapping[str, str]) -> str:
@@ -211,9 +211,9 @@ class Groups(NamedTuple):
             Column("above_next", "P(above next)", form=".2f")
             if self.when is None
             else Column("above_previous", "P(above previous)", form=".2f", step=True),
-            Column("label_share", "of the labels"),
+            Column("label_share", "share of labels"),
         ]
-        columns += [Column("num_gold", "gold")] if sum(self.num_gold) else []
+        columns += [Column("num_gold", "verified")] if sum(self.num_gold) else []
         of = "among these samples" if self.laws is self.in_sample else "among new samples"
         title = f"Share of class {plain(self.positive)!r} in each group, {of}"
         groups = Table("by.groups", title, "group", tuple(columns), rows, cross="label_share",
@@ -282,15 +282,15 @@ def read_groups(by: Any, labels: Labels) -> Groups:
     (names, code), (_, item) = numbered["group"], numbered["item"]
     if len(names) < 2:
         raise ValueError(
-            f"by says one group, {names[0]!r}; give 2 or more, such as the system that made each sample"
+            f"by has one group, {names[0]!r}; give 2 or more, such as the system that made each sample"
         )
     names, code, when, dated, unclear = in_order(names, code)
     notes += unclear
     twice = np.flatnonzero(np.unique(np.stack([code, item]), axis=1, return_counts=True)[1] > 1)
     if twice.size:
-        raise ValueError("an item stands twice in one group; give each sample of a group an item of its own")
+        raise ValueError("an item occurs twice in one group; each sample of a group needs its own item")
     positive, _ = check.positive_of(labels, by.positive)
-    notes += [f"{LOOK}{text[0].lower()}{text[1:]} Write them alike." for text in alike_note(names, "groups")]
+    notes += [f"{LOOK}{text[0].lower()}{text[1:]} Use one spelling." for text in alike_note(names, "groups")]
     sizes = np.bincount(code)
     fine = dated and len(names) > FEW and np.median(sizes) < FEW
     notes += [TOO_FINE.format(len(names), FEW)] if fine else too_few(names, sizes, "samples")
@@ -319,7 +319,7 @@ def in_order(
         try:
             when, dated = times_of(days, "groups"), True
         except ValueError as why:
-            when, notes = None, [f"{why}; until then these groups have no order."]
+            when, notes = None, [f"{why}. Without that, these groups have no order."]
     if when is None or len(np.unique(when)) < len(names):
         return names, code, None, False, notes
     order = np.argsort(when, kind="stable")

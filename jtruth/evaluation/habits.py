@@ -70,13 +70,13 @@ def _findings(behaviour: Behaviour, workers: list[str], habits: list[str]) -> li
         if p > NAMED
     ]
     sentences = {
-        "spam": (spam, "Answers by habit, whatever the class is (spam)", "Leave them out"),
-        "duplicates": (pairs, "Labelers who repeat one another", "Keep one of each pair"),
+        "spam": (spam, "Labels at random, whatever the class", "Leave these labelers out"),
+        "duplicates": (pairs, "Labelers who copy each other", "Keep one of each pair"),
     }
     findings = []
     for name, (who, what, todo) in sentences.items():
-        more = f" and {len(who) - _LISTED} more in the JSON" if len(who) > _LISTED else ""
-        text = f"{what}, with probability: {'; '.join(who[:_LISTED])}{more}. {todo}."
+        more = f"; {len(who) - _LISTED} more in the JSON" if len(who) > _LISTED else ""
+        text = f"{what} (with probability): {'; '.join(who[:_LISTED])}{more}. {todo}."
         findings += [Check(name, message=text)] if who else []
     return findings
 
@@ -101,16 +101,18 @@ def swap_findings(rows: Sequence[dict[str, Any]], classes: Sequence[str]) -> tup
         if not cells or (row.get("spam") or 0.0) > NAMED:
             continue
         share = row["confusion_matrix"]["mean"]
-        instead = [f"says {classes[b]!r} for {classes[a]!r} in {share[a][b]:.0%}" for a, b in cells]
+        instead = [
+            f"says {classes[b]!r} for {classes[a]!r} in {100 * share[a][b]:.0f} % of cases" for a, b in cells
+        ]
         swapped = [f"{classes[a]!r} and {classes[b]!r}" for a, b in cells if a < b and (b, a) in cells]
-        exchanged = f"exchanges {', '.join(swapped)}: " if swapped else ""
+        exchanged = f"swaps {', '.join(swapped)}: " if swapped else ""
         texts.append(f"{row['worker']!r} {exchanged}{', '.join(instead[:_LISTED])}")
     if not texts:
         return ()
     more = f"; {number_of(len(texts) - _LISTED, 'labeler')} more in the page" if len(texts) > _LISTED else ""
     text = (
-        f"Another class instead of the right one: {'; '.join(texts[:_LISTED])}{more}. Ask what they "
-        "understood, or correct their labels."
+        f"Systematic confusions: {'; '.join(texts[:_LISTED])}{more}. Ask how they understood the classes, or "
+        "correct their labels."
     )
     return (Check("swaps", message=text),)
 
@@ -147,8 +149,8 @@ def repeats_table(rows: Sequence[dict[str, Any]]) -> tuple[Table, ...]:
     """How often each labeler agrees with its own repeats, and what follows; nothing without repeats."""
     columns = (Column("share", "agrees with own repeats", ("low", "high"), ".2f"), Column("pairs", "pairs"),
                Column("right_at_most", "right at most", form=".2f"),
-               Column("wrong_again", "if wrong, wrong again at least", form=".2f"))  # fmt: skip
+               Column("wrong_again", "P(wrong again), at least", form=".2f"))  # fmt: skip
     own = [{"worker": row["worker"], **row["self_agreement"]} for row in rows if "self_agreement" in row]
-    note = "More labels of the same labeler do not remove errors that come again: another labeler may."
-    title = "Labels of the same labeler for the same sample"
+    note = "Another label by the same labeler does not remove repeated errors; another labeler may."
+    title = "Repeated labels of a sample by the same labeler"
     return (Table("", title, "worker", columns, own, note),) if own else ()

@@ -24,7 +24,7 @@ from jtruth.evaluation import one_judge
 from jtruth.evaluation.assumptions.model_error import check_kind
 from jtruth.evaluation.parts import IN_SAMPLE, OF_ALL_CLASSES, OF_ONE_CLASS, POPULATION, Check
 from jtruth.io.gold import Gold
-from jtruth.labels import Labels, advice_on, must_be_labels
+from jtruth.labels import Labels, advice_on, matrix_labels, must_be_labels
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.noise import IndependentLabelers, NoiseModel
 from jtruth.noise.base import check_known_labels
@@ -36,8 +36,8 @@ from jtruth.tables.posterior import TableDraws, TablePosterior
 
 
 def as_labels(values: Any, what: str = "labels") -> Labels:
-    """The labels, or an error that says what was handed over and how to make `Labels` of it."""
-    labels = must_be_labels(values, what)
+    """The labels, also of a plain label matrix; or an error that says how to make `Labels` of it."""
+    labels = must_be_labels(matrix_labels(values), what)
     labels.entries(None)  # refuses codes outside of their sizes
     return labels
 
@@ -58,7 +58,7 @@ def read_log_likelihood(values: Any, noise: Any) -> np.ndarray:
         raise ValueError(f"labels is an array of {log_likelihood.dtype}, and a log-likelihood has decimal "
                          f"numbers; {advice_on(log_likelihood)}")  # fmt: skip
     if noise is not None:
-        raise ValueError("labels is already a log-likelihood array, so noise has nothing to act on; give one")
+        raise ValueError("labels is already a log-likelihood array, so leave noise out")
     log_likelihood = log_likelihood.astype(np.float64)
     finite = log_likelihood[np.isfinite(log_likelihood)]
     if (finite > 0).any() and (finite == np.floor(finite)).all():
@@ -73,10 +73,10 @@ def read_log_likelihood(values: Any, noise: Any) -> np.ndarray:
 
 
 _NEEDED = "Every sample needs a prediction."
-AS_KNOWN = "what the fit learned of labelers and classes counts as known: intervals are too short by that"
-AT_MEAN = (
-    "error rates are known by draws; this answer takes them at their mean, so its intervals are too short"
+AS_KNOWN = (
+    "The intervals are too narrow: the fitted error rates and class prior are used as if they were known."
 )
+AT_MEAN = "The intervals are too narrow: error rates are given as draws, but this answer uses their mean."
 
 
 @dataclass
@@ -178,7 +178,7 @@ class Inputs:
     def own_labels(self) -> Labels:
         """The labels, where the question is about single labels."""
         if self.labels is None:
-            raise ValueError("this needs labels; a log-likelihood array says nothing of single labels")
+            raise ValueError("this needs labels; a log-likelihood array has no single labels")
         return self.labels
 
     @property
@@ -247,7 +247,7 @@ def read_gold(gold: Any, labels: Labels) -> tuple[np.ndarray, tuple[str, ...]]:
     """(samples,) known classes of these labels' samples, -1 where unknown (all, if None); and notes."""
     classes, notes = np.full(labels.num_samples, -1, np.int32), ()
     if isinstance(gold, Gold):
-        gold.refuse_sampling("this question takes gold as certain, however it was chosen")
+        gold.refuse_sampling("this question uses gold as known, however it was chosen")
         gold = gold.classes
     if gold is not None:
         known = check.align(concrete(gold, "gold"), labels, "gold", partial=True)
@@ -276,7 +276,7 @@ def read_labels_alone(
 
 def read(y_pred: Any, labels: Any, noise: Any, prior: Any, gold: Any, positive: Any) -> Inputs:
     """Check everything and build the known noise model, if one was given."""
-    labels = one_judge.labels_of_nobody(y_pred, gold) if labels is None else labels
+    labels = one_judge.labels_of_nobody(y_pred, gold) if labels is None else matrix_labels(labels)
     fitted = prior is None and noise is None and not isinstance(labels, Labels) and _of_fit(labels)
     if fitted:
         labels, prior = fitted
@@ -364,7 +364,7 @@ def read_sampling(gold: Any, data: Inputs) -> None:
     if not isinstance(gold, Gold):
         return
     if not (data.num_gold and data.open):
-        known = "error rates are given, an assumption was named, or the method takes them as known"
+        known = "error rates are given, an assumption was named, or the method uses them as known"
         gold.refuse_sampling(known if data.num_gold else "there is no gold")
     chance, inside, size = (
         None if values is None else aligned(values, f"{name} of gold", data).values
@@ -374,9 +374,9 @@ def read_sampling(gold: Any, data: Inputs) -> None:
         raise ValueError(f"inclusion of gold has dtype {chance.dtype}; give one probability for each sample")
     if chance is not None and (unknown := np.flatnonzero((chance >= 1) & (data.gold < 0))).size:
         who = check.quoted(data.samples.task_names[i] for i in unknown)
-        advice = "Give their classes; if they were not asked, their inclusion is below 1"
-        raise ValueError(f"inclusion of gold is 1 for {unknown.size} samples without gold ({who}): they were "
-                         f"sure to be asked, and have no answer. {advice}")  # fmt: skip
+        advice = "Give their classes, or an inclusion probability below 1"
+        raise ValueError(f"inclusion of gold is 1 for {unknown.size} samples without gold ({who}). "
+                         f"{advice}")  # fmt: skip
     data.sampling = Gold(data.gold, chance, inside, size)
 
 
@@ -394,7 +394,7 @@ def _codes(predicted: check.Aligned, labels: Labels, if_missing: str | None = No
 def concrete(values: Any, what: str) -> Any:
     """The values; an error inside jit and vmap."""
     if isinstance(values, Tracer):
-        raise ValueError(f"{what} is traced; evaluate works on the host, call it outside jit and vmap")
+        raise ValueError(f"{what} is traced; evaluate runs on the host, so call it outside jit and vmap")
     return values
 
 
@@ -409,8 +409,8 @@ def _known_model(
     if log_likelihood.shape[1] == 2:
         return Model(clamped, np.array([0.5, 0.5]), prior_unknown=True)
     likeliest, converged = most_likely_prior(clamped)
-    note = "the class prior was not given; the one of highest likelihood is plugged in"
-    return Model(clamped, likeliest, warnings=(note if converged else note + " (it did not converge)",))
+    note = "The class prior was not given; its maximum-likelihood estimate is used"
+    return Model(clamped, likeliest, warnings=(note + ("." if converged else " (it did not converge)."),))
 
 
 def warnings(data: Inputs) -> list[str]:
@@ -418,7 +418,7 @@ def warnings(data: Inputs) -> list[str]:
     if (data.y_pred != data.y_pred[0]).any():
         return list(data.notes)
     name = data.classes[data.y_pred[0]]
-    trivial = f"every prediction is {name!r}: metrics that need another prediction are undefined or trivial"
+    trivial = f"Every prediction is {name!r}, so some metrics are undefined or trivial."
     return [*data.notes, trivial]
 
 
@@ -467,7 +467,7 @@ def read_judged(asked: str, y_pred: Any, labels: Any, how: Judging, positive: An
     names = tuple(Judging.__annotations__)
     unknown = [name for name in how if name not in names]
     if unknown:
-        advice = f"beside its own it takes {', '.join(names)}"
+        advice = f"it also takes {', '.join(names)}"
         raise TypeError(f"{asked}() got an unexpected keyword argument {unknown[0]!r}; {advice}")
     options: dict[str, Any] = {**dict.fromkeys(names), "level": 0.95, **how}
     level, empty = check_level(options["level"]), y_pred is None

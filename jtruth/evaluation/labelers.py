@@ -23,11 +23,11 @@ from typing import Any
 import numpy as np
 
 from jtruth._host import cross_table
-from jtruth._random import Stated, stream
+from jtruth._random import Stated, seeded, stream
 from jtruth._validation import choose, positive_line
-from jtruth._validation.words import number_of, plain, some
+from jtruth._validation.words import number_of, plain, series
 from jtruth.answers import Answer, Check, Column, Document, Table, blocks, facts, how
-from jtruth.answers.blocks import Row, cell_text, facts_of, law_column
+from jtruth.answers.blocks import Row, facts_of, law_column, share_text
 from jtruth.answers.data import plain_json
 from jtruth.evaluation import one_judge, parts
 from jtruth.evaluation.agreement import consensus_table
@@ -99,12 +99,13 @@ class LabelerReport(Answer):
         columns = one_judge.COLUMNS if judged else ()
         shown_blocks = (
             parts.labeler_table(rows, self.level, estimand, columns), *repeats_table(rows),
-            *_of_classes(self), blocks.sentence_notes("", "Against verified labels", words, "how"),
+            *_of_classes(self), blocks.sentence_notes("", "By verified labels", words, "how"),
             blocks.check_notes(self.checks), blocks.finding_notes(self.suspicious),
             blocks.warning_notes(self.warnings),
             *(() if self.errs is None else self.errs.blocks().blocks),
-            blocks.sentence_notes("advice", "What would help", self.advice, "do"),
-            how(("rests on", self.rests_on), ("class prior", prior), *(("assumed", s) for s in self.assumed)),
+            blocks.sentence_notes("advice", "What would narrow the intervals", self.advice, "do"),
+            how(("assumption of the width", self.rests_on), ("class prior", prior),
+                *(("assumption", s) for s in self.assumed)),
             facts_of(self, "level", "key", "target", "interval_kind", "rests_on", "classes", "prior",
                      "assumed", "positive", "positive_chosen"),
             facts(estimand=estimand, assumptions=named),
@@ -115,7 +116,7 @@ class LabelerReport(Answer):
         lines = (positive_line(self.classes, self.positive, self.positive_chosen),) if judged else ()
         if len(rows) == len(judged) == 1:
             sentence, lines = f"{sentence} {rows[0]['in_words'][0]}", (*lines, *rows[0]["in_words"][1:])
-        question = "How good is every labeler?"
+        question = "How good is each labeler?"
         return Document(question, about, sentence, shown_blocks, alarms, doubt, lines=lines)
 
     def noise_dict(self, workers: Any = None) -> dict[str, Any]:
@@ -191,20 +192,19 @@ def labelers_headline(
     """The answer in sentences, or why there is none; `clear` and `clear_if` as in `LabelerReport`."""
     rows = [row for row in rows if row["low"] is not None]
     if not rows:
-        return "No answer: these labels do not determine how good the labelers are."
+        return "Not identified: these labels do not determine how good the labelers are."
     sure = [row for row in rows if not parts.undetermined(row["low"], row["high"])]
-    numbers = [cell_text([row["accuracy"], row["low"], row["high"]], ".2f") for row in sure]
+    numbers = [share_text([row["accuracy"], row["low"], row["high"]]) for row in sure]
     named = [f"{text} ({plain(row['worker'])})" for row, text in zip(sure, numbers, strict=True)]
-    ends = named[:1] + named[1:][-1:]
-    texts = [f"from {ends[0]} to {ends[-1]}"] if len(sure) > 1 else ends
-    open_ = len(rows) - len(sure)
-    texts += (
-        [f"of {open_} the labels say little" if sure else "the labels say little of any"] if open_ else []
-    )
-    sentence = f"{number_of(len(rows), 'labeler')}: {estimand}, {', '.join(texts)} ({kind}s)."
+    ends, every, open_ = named[:1] + named[1:][-1:], number_of(len(rows), "labeler"), len(rows) - len(sure)
+    kind = f"{kind.replace('posterior ', '')}s"
+    sentence = f"The labels say little about the {estimand} ({every}, {kind})."
+    if sure:
+        sentence = f"{estimand[0].upper()}{estimand[1:]}: {' to '.join(ends)}, with {kind}."
+        sentence += f" The labels say little about {open_} of {every}." if open_ else ""
     random = [r for r in rows if (r.get("spam") or 0.0) >= SURE]
     named = [f"{plain(row['worker'])} labels at random (probability {row['spam']:.2f})." for row in random]
-    named = named[:_LISTED] + ([f"So do {len(named) - _LISTED} more."] if len(named) > _LISTED else [])
+    named = named[:_LISTED] + ([f"So do {len(named) - _LISTED} others."] if len(named) > _LISTED else [])
     return " ".join([sentence, *named, *clear_sentences(clear, clear_if, len(rows))])
 
 
@@ -216,14 +216,17 @@ def clear_sentences(clear: Sequence[tuple[str, str]], clear_if: str, number: int
     def said(place: int, pairs: Sequence[tuple[str, str]], than: str) -> str:
         who = Counter(pair[place] for pair in pairs).most_common(1)[0][0]
         others = [plain(pair[1 - place]) for pair in pairs if pair[place] == who]
-        return f"{plain(who)} is clearly {than} than {some(others, _LISTED)}"
+        more = len(others) - _LISTED
+        shown = others if more < 2 else [*others[:_LISTED], f"{more} others"]
+        return f"{plain(who)} is clearly {than} than {series(shown)}"
 
     worst = Counter(pair[1] for pair in clear).most_common(1)[0][0]
     rest = [pair for pair in clear if pair[1] != worst]
     sentences = [said(1, clear, "worse"), *([said(0, rest, "better")] if rest else [])]
     text = "; ".join(sentences)
     text = f"{clear_if[0].upper()}{clear_if[1:]}, {text}." if clear_if else f"{text}."
-    return [text] if len(clear) == number * (number - 1) // 2 else [text, "Other differences are not clear."]
+    whole = len(clear) == number * (number - 1) // 2
+    return [text] if whole else [text, "The other differences are not clear."]
 
 
 def clear_pairs(
@@ -259,27 +262,30 @@ def _of_classes(report: LabelerReport) -> list[Table]:
 
     right = [{"worker": r["worker"], **{str(c): law(r, c, c) for c in each}} for r in report.rows]
     columns = [law_column(str(c), f"if {plain(report.classes[c])!r}", ".2f") for c in each]
-    title = "If errors are independent: the chance to give the right label"
+    title = "Probability of the right label in each class, if errors are independent"
     tables = [Table("", title, "worker", tuple(columns), right)]
     cells = [
-        {"worker": row["worker"], "class": report.classes[a], "says": report.classes[b], **law(row, a, b)}
+        law(row, a, b)
+        | {"what": f"{plain(row['worker'])}: {plain(report.classes[a])} as {plain(report.classes[b])}"}
         for row in report.rows
         for a in each
         for b in each
         if a != b and row["confusion_matrix"]["mean"][a][b] >= _OFTEN
     ]
     cells.sort(key=lambda cell: -cell["mean"])
-    heads = (Column("class", "if the class is"), Column("says", "says"),
-             Column("mean", "how often", ("low", "high"), ".2f"))  # fmt: skip
-    return tables + ([Table("", "What labelers say instead", "worker", heads, cells)] if cells else [])
+    heads = (Column("mean", "probability", ("low", "high"), ".2f"),)
+    title = "Most frequent confusions: true class as label given"
+    return tables + ([Table("", title, "what", heads, cells, say=str)] if cells else [])
 
 
 ONLY_GOLD = (
-    "labels alone cannot show whether labelers are wrong together, hence the width: only gold can tell. Find "
-    "out the truth of 30 samples chosen at random (jtruth.asking.ask_next names them; gold=...)"
+    "Labels cannot show mistakes that labelers share, so the intervals are wide; 30 verified random samples "
+    "would narrow them. Choose them by jtruth.asking.ask_next, and give gold=... (at the command line --gold "
+    "FILE)."
 )
 
 
+@seeded
 def evaluate_labelers(
     labels: Labels,
     *,

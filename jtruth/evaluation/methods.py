@@ -47,24 +47,24 @@ _FEW = 10.0
 _EACH = Effort(chains=4, burn_in=50, min_sweeps=240, max_rhat=1.05, min_ess=60.0)  # one of many draws
 TARS, SMYTH, LAPLACE, VOTE = "tars", "smyth", "laplace", "majority_vote"
 TAKEN = {  # methods that know no uncertainty
-    "labels": "the most probable class of each sample was taken as true",
-    VOTE: "the majority vote was taken as true",
-    SMYTH: "the most probable classes by EM were taken as true",
+    "labels": "the most probable class of each sample was taken as true, so there are no intervals",
+    VOTE: "the majority vote was taken as true, so there are no intervals",
+    SMYTH: "the most probable classes by EM were taken as true, so there are no intervals",
 }
 LEARNING = ("bayes", LAPLACE)  # methods that learn error rates where none are given
 ONE_AGAINST_REST = (
-    "there are more than two classes and this method knows two: the metrics are those of {!r} against all "
-    "others, and take errors not to depend on which of the others is true"
+    "This method handles two classes: the metrics are those of {!r} against all others, and assume that "
+    "errors do not depend on which of the others is true."
 )
 TARS_KIND = "confidence interval"
-TARS_TARGET = "; the intervals are for the population that the samples were drawn from, not for these samples"
+TARS_TARGET = "; the intervals are for the population of samples, not for these samples"
 _UNBIASED = (
-    "TARS corrects each label by its error rates and counts: unbiased, but estimates may leave [0, 1], and "
-    "predictions tell it nothing about labels; method='bayes' uses both and is for these samples"
+    "TARS is unbiased, but its estimates may leave [0, 1], and it does not use predictions to judge labels; "
+    "method='bayes' does."
 )
-_VOTED = "majority vote (gold where given) is taken as the truth: there is no uncertainty"
-_VOTE_ALONE = "method='majority_vote' uses neither noise nor prior, which were given"
-_BY_EM = "the most probable classes by EM are taken as the truth (method='smyth'): there is no uncertainty"
+_VOTED = "The majority vote (gold where given) is taken as the truth, so there are no intervals."
+_VOTE_ALONE = "method='majority_vote' does not use the given noise and prior."
+_BY_EM = "The most probable classes by EM are taken as the truth (method='smyth'), so there are no intervals."
 
 
 def check_method(method: str) -> None:
@@ -81,10 +81,10 @@ def target_of(target: str | None, method: str) -> str:
         return usual
     choose("target", target, TARGETS)
     if method == TARS:
-        raise ValueError("method='tars' answers for the population only; leave target out, or use 'bayes'")
+        raise ValueError("method='tars' is for the population only; leave target out, or use 'bayes'")
     if method in TAKEN:
         raise ValueError(
-            f"method={method!r} counts these samples and knows no uncertainty, so it says nothing about new "
+            f"method={method!r} counts these samples without uncertainty, so it has no answer for new "
             "samples. Use method='bayes', or leave target out"
         )
     return target
@@ -95,8 +95,8 @@ def check_combination(method: str, assume: str | None, data: Inputs) -> None:
     given = data.model is not None
     if given and method in ("plug_in", LAPLACE, SMYTH):
         raise ValueError(
-            f"method={method!r} learns error rates from these labels, and here they are given (noise, a fit, "
-            "or log-likelihoods): leave method out for the exact answer, or leave noise out"
+            f"method={method!r} learns error rates, but here they are given (noise, a fit, or "
+            "log-likelihoods): leave method out for the exact answer, or leave noise out"
         )
     if (
         given
@@ -104,11 +104,11 @@ def check_combination(method: str, assume: str | None, data: Inputs) -> None:
         and data.prior is None
         and (data.noise is None or data.noise.mean_prior is None)
     ):
-        raise ValueError("method='tars' takes the class prior as known: give prior=[...], or use 'bayes'")
+        raise ValueError("method='tars' needs the class prior: give prior=[...], or use 'bayes'")
     check_assume(assume, data)
     if method != "bayes" and assume not in (None, UNKNOWN, INDEPENDENT):
         raise ValueError(
-            f"method={method!r} takes errors as independent, and assume={assume!r} is another model: leave "
+            f"method={method!r} assumes independent errors, and assume={assume!r} is another model: leave "
             "one of the two out"
         )
 
@@ -131,7 +131,7 @@ def tars_answer(data: Inputs, model: Model) -> Tested:
         table = TableDraws(table.counts[:, ::-1, ::-1], point=point)
     warnings = (_UNBIASED,)
     error = consolidated.error.max()
-    warnings += (f"the error rates of consolidated labels are known within {error:.2g}",) if error > 0 else ()
+    warnings += (f"The error rates of consolidated labels are exact to {error:.2g}.",) if error > 0 else ()
     return Tested(TARS, table, None, float("nan"), warnings, *data.answered)
 
 
@@ -162,7 +162,7 @@ def drawn_answer(data: Inputs, noise: NoiseModel, key: jax.Array) -> Tested:
         answers.append(Tested("bayes", some, None, float("nan"), doubts, *data.answered))
     first, number = answers[0], len(answers)
     notes = [note for answer in answers for note in answer.warnings]
-    averaged = f"error rates are known by {number} draws, over which every number is averaged"
+    averaged = f"Error rates are given as {number} draws, and all results are averaged over them."
     if not isinstance(first.table, TableDraws):
         evidence = np.array([answer.log_evidence for answer in answers])
         weight, tables = softmax(evidence), [answer.table for answer in answers]
@@ -170,8 +170,8 @@ def drawn_answer(data: Inputs, noise: NoiseModel, key: jax.Array) -> Tested:
         count = 1.0 / (weight**2).sum()
         if count < _FEW:
             notes.append(
-                f"the predictions agree with few of the {number} draws of error rates ({count:.1f} count): "
-                "learn them again with the predictions, by leaving noise out"
+                f"The predictions agree with few of the {number} draws of error rates ({count:.1f} effective "
+                "draws). Learn them with the predictions, by leaving noise out."
             )
     else:
         table = thinned([answer.table for answer in answers if isinstance(answer.table, TableDraws)])
@@ -217,9 +217,7 @@ def answer_by(data: Inputs, model: Model, key: Array, method: str = "bayes") -> 
     if model.count_draws is not None:
         return answer_of(model.count_draws, data)._replace(fit=model.fit)
     if method != "bayes" and model.prior_unknown:
-        raise ValueError(
-            f"method={method!r} takes the class prior as known: give prior=[...], or use 'bayes'"
-        )
+        raise ValueError(f"method={method!r} needs the class prior: give prior=[...], or use 'bayes'")
     if method == SMYTH:
         truth = majority(np.asarray(class_posterior(model.log_likelihood, model.prior), np.float64))
         return answer_of(data.table(truth)[None], data, SMYTH, (_BY_EM,))  # tied classes share a sample
@@ -242,8 +240,8 @@ def answer_by(data: Inputs, model: Model, key: Array, method: str = "bayes") -> 
 def _any_classes(data: Inputs, model: Model, method: str, key: Array) -> Tested:
     if method not in MULTICLASS_METHODS:
         raise ValueError(
-            f"method={method!r} knows two classes: say positive=... for one class against all others, or use "
-            f"{', '.join(MULTICLASS_METHODS)}"
+            f"method={method!r} handles two classes: give positive=... for one class against all others, or "
+            f"use {', '.join(MULTICLASS_METHODS)}"
         )
     how: dict[str, Any] = {"key": key, "method": method, "classes": data.classes}
     posterior = testing.multiclass_posterior(model.log_likelihood, model.prior, data.y_pred, **how)
@@ -259,7 +257,7 @@ def _prior_integrated_out(data: Inputs, model: Model, y: np.ndarray) -> Tested:
     model.prior = np.where(np.arange(2) == positive, share, 1 - share)  # its posterior mean
     negative = model.log_likelihood[:, 1 - positive]
     log_evidence = mixture.log_evidence + float(negative[np.isfinite(negative)].sum())
-    note = "the class prior was not given; it is integrated out over a uniform prior"
+    note = "The class prior was not given; it is integrated out over a uniform prior."
     return Tested("bayes", mixture, None, log_evidence, (note,), *data.answered)
 
 

@@ -59,15 +59,15 @@ def confusion_words(verified: Int[np.ndarray, "2 2"], classes: Sequence[str]) ->
     """Whom a judge calls wrongly, of samples whose class is verified; rows are true, (negative, positive).
 
     >>> confusion_words(np.array([[15, 9], [6, 70]]), ("fail", "pass"))
-    "Of 24 verified 'fail', 9 are called 'pass'; of 76 verified 'pass', 6 'fail'."
+    "9 of 24 verified 'fail' samples are called 'pass', and 6 of 76 verified 'pass' samples 'fail'."
     """
     (_, wrong), (missed, _) = verified.tolist()
     (no, yes), (false, true) = map(plain, classes), verified.sum(axis=1).tolist()
     if not false or not true:
         absent = no if not false else yes
-        return f"No sample is verified as {absent!r}: how often such a one is called right is not known."
-    first = f"Of {false} verified {no!r}, {wrong} {'is' if wrong == 1 else 'are'} called {yes!r}"
-    return f"{first}; of {true} verified {yes!r}, {missed} {no!r}."
+        return f"No sample is verified as {absent!r}, so the accuracy on that class is unknown."
+    first = f"{wrong} of {false} verified {no!r} samples {'is' if wrong == 1 else 'are'} called {yes!r}"
+    return f"{first}, and {missed} of {true} verified {yes!r} samples {no!r}."
 
 
 def youden(table: TablePosterior) -> DrawsEstimate:
@@ -96,8 +96,9 @@ def worth_words(
     low, high = (round(100 * end) for end in share.interval(level)[:2])
     values = (slope.mean, *slope.interval(level)[:2])
     mean, *ends = (f"{value:.2f}".replace("-", "\N{MINUS SIGN}") for value in values)
-    rate = f"Called {plain(classes[positive])!r}: {round(100 * called)} %, truly: {round(100 * share.mean)} %"
-    return f"{rate} [{low}, {high}]; TPR + TNR \N{MINUS SIGN} 1 = {mean} [{', '.join(ends)}]."
+    rate = f"{round(100 * called)} % are called {plain(classes[positive])!r}; "
+    rate += f"the true share is {round(100 * share.mean)} % [{low}, {high}]. "
+    return f"{rate}Youden's index (TPR + TNR \N{MINUS SIGN} 1) is {mean} [{', '.join(ends)}]."
 
 
 def labels_of_columns(**columns: Any) -> Labels:
@@ -110,7 +111,7 @@ def labels_of_columns(**columns: Any) -> Labels:
         said[name] = as_list(list(column.values()) if keyed else column, name)
     if len(ids) < 2 and len(set(map(len, said.values()))) > 1:
         numbers = " and ".join(f"{name} has {len(one)} entries" for name, one in said.items())
-        raise ValueError(f"{numbers}: give one of both for each sample, or dicts or Series by task id")
+        raise ValueError(f"{numbers}: give one entry of each per sample, or dicts or Series by task id")
     usual = next(iter(ids.values()), list(range(len(next(iter(said.values()))))))
     tasks = [task for name in said for task in ids.get(name, usual)]
     order = None if usual == list(range(len(usual))) else tuple(dict.fromkeys(tasks))
@@ -124,6 +125,6 @@ def labels_of_columns(**columns: Any) -> Labels:
 def labels_of_nobody(y_pred: Any, gold: Any) -> Labels:
     """Labels without a labeler: the samples of predictions, and the classes of these and of gold."""
     if gold is None or y_pred is None:
-        raise ValueError("labels is None: give labels, or gold=..., the verified classes to grade y_pred by")
+        raise ValueError("labels is None: give labels, or verified classes as gold=...")
     both = labels_of_columns(y_pred=y_pred, gold=gold.classes if isinstance(gold, Gold) else gold)
     return replace(both.select_labelers([]), notes=())

@@ -15,7 +15,7 @@ from jtruth.tables.metrics import title
 WORTH_KNOWING = "worth knowing"  # the verdict on what is so and spoils no answer
 PREDICTIVE = "predictive"  # kind of interval: models of labels, widened by how far they were off elsewhere
 LOOK_FIRST = "look first"  # the verdict on what makes every number below it worthless
-FEW_GOLD = "not determined: only "  # begins the warning that the headline repeats
+FEW_GOLD = "Not determined: only "  # begins the warning that the headline repeats
 FEW = 5  # samples of known truth, below which gold says too little of a labeler or class
 FALSE_ALARM = 1e-4  # probability of one such verdict on labels that are what they seem, at most
 
@@ -54,18 +54,18 @@ class Assumption(NamedTuple):
     __repr__ = one_line
 
 
-INDEPENDENT_ERRORS = "given the true class, the labelers err independently of one another"
-MORE_RIGHT = "labelers are more often right than wrong (else the same labels would mean the opposite)"
+INDEPENDENT_ERRORS = "labelers err independently of one another, given the true class"
+MORE_RIGHT = "labelers are right more often than wrong (otherwise the same labels would mean the opposite)"
 IN_SAMPLE, POPULATION = "in-sample", "population"
 TARGETS = (IN_SAMPLE, POPULATION)
-ABOUT = {IN_SAMPLE: "of these samples", POPULATION: "for new samples"}
+ABOUT = {IN_SAMPLE: "for these samples", POPULATION: "for new samples"}
 OF_LABELERS = {
-    IN_SAMPLE: "share of the labels given that are right",
-    POPULATION: "chance that a label for a new sample is right",
+    IN_SAMPLE: "accuracy of the labels given",
+    POPULATION: "accuracy of labels for new samples",
 }
 OF_ONE_CLASS = ("recall", "precision", "accuracy")
 OF_ALL_CLASSES = ("accuracy", "macro_recall", "macro_f1")
-BY_ASSUMPTION = "What each assumption says"
+BY_ASSUMPTION = "Estimates under each assumption"
 _DETERMINED = 0.5  # width of an interval above which nothing is determined
 _MOST_NAMES = 12
 
@@ -91,8 +91,7 @@ def loudest(checks: Sequence[Any]) -> str:
     against = [check.name for check in checks if check.verdict == "does not fit"]
     if not against:
         return ""
-    number = f"{len(against)} checks speak" if len(against) > 1 else "1 check speaks"
-    return f"{number} against independent errors: {some(against, 3)}."
+    return f"{number_of(len(against), 'model check')} failed: {some(against, 3)}."
 
 
 def interval_text(law: Estimate, level: float) -> str:
@@ -121,10 +120,12 @@ def counts_text(answer: Any) -> str:
 def taken_as_true(num_gold: int, num_calibration: int = 0) -> str:
     """How many labels were taken as true, of these samples or of other items."""
     if num_calibration:
-        return f"{number_of(num_calibration, 'calibration item')} verified"
+        return f"{number_of(num_calibration, 'verified calibration item')} set the error rates"
     if not num_gold:
         return "no label was taken as true"
-    return f"{number_of(num_gold, 'gold label')} {'was' if num_gold == 1 else 'were'} taken as true"
+    return (
+        f"{number_of(num_gold, 'verified label')} (gold) {'was' if num_gold == 1 else 'were'} taken as true"
+    )
 
 
 def assumption_table(rows: Sequence[dict], columns: Sequence[Column], note: str = "") -> Table:

@@ -1,6 +1,7 @@
 """The answer of `evaluate`: laws of the metrics with assumptions, checks and warnings, and its blocks."""
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -9,10 +10,10 @@ import numpy as np
 
 from jtruth._random import Stated
 from jtruth._validation import positive_line
-from jtruth._validation.words import number_of, plain
+from jtruth._validation.words import number_of, plain, series
 from jtruth.answers import Answer, Check, Column, Document, Matrix, Table
 from jtruth.answers import blocks as block
-from jtruth.answers.blocks import Block, Row, cell_text, facts, facts_of, how, law_column
+from jtruth.answers.blocks import Block, Row, cell_text, facts, facts_of, how, law_column, share_text
 from jtruth.answers.data import law_row
 from jtruth.answers.require import Gate, Quantity, require
 from jtruth.evaluation import one_judge, parts
@@ -107,8 +108,26 @@ class Evaluation(Answer):
 
     @property
     def specificity(self) -> Estimate:
-        """Share of negatives that are predicted negative (TNR); sensitivity (TPR) is `recall`."""
+        """Share of negatives that are predicted negative (TNR)."""
         return self.estimate("specificity")
+
+    @property
+    def fpr(self) -> Estimate:
+        """False-positive rate: `false_alarm_rate`, by its name in scikit-learn."""
+        return self.false_alarm_rate
+
+    @property
+    def fnr(self) -> Estimate:
+        """False-negative rate, the share of positives that are predicted negative."""
+        return self.estimate("fnr")
+
+    @property
+    def sensitivity(self) -> Estimate:
+        """Recall (TPR) by its name in medicine; called, it is `sensitivity_analysis`, which had this name."""
+        recall, analysis = copy(self.recall), self.sensitivity_analysis
+        called = {"__call__": lambda _, *args, **options: analysis(*args, **options)}
+        object.__setattr__(recall, "__class__", type("Recall", (type(recall),), called))
+        return recall
 
     def f_score(self, beta: float = 1.0) -> Estimate:
         """F_beta of the positive class, in which recall weighs beta times as much as precision."""
@@ -124,7 +143,7 @@ class Evaluation(Answer):
         """The verdict on "accuracy >= .9", "recall[disease] > .8"; see `jtruth.answers.require`."""
         if self.method in TAKEN:
             raise ValueError(
-                f"method={self.method!r} knows no uncertainty, so no requirement has a probability"
+                f"method={self.method!r} gives no uncertainty, so no requirement has a probability"
             )
         return require(self, self._quantity, requirements, confidence, self.num_gold, "accuracy >= .9")
 
@@ -183,7 +202,7 @@ class Evaluation(Answer):
         return replace(self, target=target, posterior=table, metrics=metrics, what_if=rows, basis=basis,
                        labelers=())  # fmt: skip
 
-    def sensitivity(
+    def sensitivity_analysis(
         self,
         what: str = "shared_errors",
         *,
@@ -205,7 +224,7 @@ class Evaluation(Answer):
             ValueError: an assumption that this answer does not rest on, or values that make no sense.
         """
         if self.basis is None:
-            raise ValueError("this result does not know its input; use the one that evaluate returned")
+            raise ValueError("this result does not hold its input; use the one that evaluate returned")
         how = {"level": self.level, "values": values, "key": key, "progress": progress}
         return sensitivity(self.basis, what, printed=self.headline, **how)
 
@@ -224,9 +243,9 @@ class Evaluation(Answer):
             return self.posterior.joint(*metrics)
         tables = {row.name: row.posterior for row in self.assumptions if row.posterior is not None}
         if assumption not in tables:
-            why = "has no joint posterior" if assumption is None else f"knows no {assumption!r}"
+            why = "has no joint posterior" if assumption is None else f"has no assumption {assumption!r}"
             names = ", ".join(tables)
-            raise ValueError(f"this {self.interval_kind} law {why}; say under which assumption=...: {names}")
+            raise ValueError(f"this {self.interval_kind} answer {why}; give assumption=..., one of {names}")
         return tables[assumption].joint(*metrics)
 
     @property
@@ -247,7 +266,7 @@ class Evaluation(Answer):
         """The same without what each assumption says, which may have to be fitted; one alone is named."""
         document, there = evaluation_blocks(self), self.what_if or ()
         return document if len(there) != 1 else document._replace(
-            about=f"{document.about}; assumed: {there[0].sentence}")  # fmt: skip
+            about=f"{document.about}; assumption: {there[0].sentence}")  # fmt: skip
 
     def __repr__(self) -> str:
         """One line: the sentence with the answer."""
@@ -269,9 +288,10 @@ def evaluation_blocks(
                             parts.OF_LABELERS[result.target]),
         block.check_notes(result.checks), block.finding_notes(result.suspicious),
         block.warning_notes(tuple(dict.fromkeys((*result.warnings, *doubts)))),
-        block.sentence_notes("advice", "What would help", result.advice, "do"),
+        block.sentence_notes("advice", "What would narrow the intervals", result.advice, "do"),
         how(("method", result.method), ("target", result.target), ("interval", kind),
-            ("rests on", result.rests_on), *(("assumed", text) for text in (*alone, *result.assumed)),
+            ("assumption of the width", result.rests_on),
+            *(("assumption", text) for text in (*alone, *result.assumed)),
             ("class prior", prior)),
         facts_of(result, "method", "target", "level", "key", "num_samples", "num_labelers", "num_labels",
                  "num_gold", "num_calibration", "log_evidence", "classes", "positive", "positive_chosen",
@@ -313,30 +333,35 @@ def _other_target(result: Evaluation) -> dict[str, Any]:
 def _headline(result: Evaluation, rows: Mapping[str, Row], kind: str) -> str:
     if all(row["mean"] is None for row in rows.values()):
         return "Not identified: these labels do not determine how good the classifier is."
-    sure, open_, ends = [], [], () if result.method in TAKEN else ("low", "high")
+    sure, open_, ends = [], [], ("mean",) if result.method in TAKEN else ("mean", "low", "high")
     said = {} if result.verified is None else one_judge.NAMES
     few = next((text for text in result.warnings if text.startswith(parts.FEW_GOLD)), "")
-    few = few.removeprefix("not determined: ").partition(". ")[0]
+    few = few.removeprefix("Not determined: ").partition(". ")[0]
     rare = {name for name in rows if of_one_class(name)}
     if result.verified is not None:
         true = dict(zip(("specificity", "recall"), result.verified.sum(axis=1), strict=True))
         rare = {name for name, number in true.items() if number < parts.FEW}
     for name in (name for name in result.headline if name in rows):
         row = rows[name]
-        text = cell_text([row["mean"], *(row[end] for end in ends)], missing="undefined")
-        part = 0.5 if name in ("kappa", "mcc") else 1.0  # which go from -1 to 1
+        signed, values = name in ("kappa", "mcc"), [row[end] for end in ends]  # these go from -1 to 1
+        named = "" if sure or result.method in TAKEN else kind.replace("posterior ", "")
+        text = cell_text(values, ".2f", "undefined") if signed else share_text(values, named)
+        part = 0.5 if signed else 1.0
         low, high = (None if row[end] is None else part * row[end] for end in ("low", "high"))
         if parts.undetermined(low, high) or (few and name in rare):
             open_.append(said.get(name, parts.metric_title(name)))
         else:
             sure.append(f"{said.get(name, parts.metric_title(name))} {text}")
-    hardly = [f"the data say little about {', '.join(open_)}{f' ({few})' if few else ''}"] if open_ else []
-    kind, truth = f"{kind}s", parts.taken_as_true(result.num_gold, result.num_calibration)
-    if result.method in TAKEN:
-        kind, truth = "no intervals", TAKEN[result.method]
-    about = parts.ABOUT[result.target]
-    text = f"{'; '.join([', '.join(sure), *hardly]).removeprefix('; ')} ({kind}, {about}; {truth})."
-    return text[0].upper() + text[1:]
+    truth = TAKEN.get(result.method) or parts.taken_as_true(result.num_gold, result.num_calibration)
+    about, why = parts.ABOUT[result.target], few
+    if not why and result.interval_kind == parts.PREDICTIVE:
+        why = "labelers can share mistakes that their labels do not show"
+    texts = [f"{series(sure)} {about}"] if sure else []
+    if open_:
+        whole = "The data say little about" if result.num_gold else "The labels alone say little about"
+        which = "" if sure else f" {about} ({kind}s)"
+        texts.append(f"{whole} {series(open_)}{which}{f': {why}' if why else ''}")
+    return " ".join(f"{text[0].upper()}{text[1:]}." for text in (*texts, truth))
 
 
 def _metrics(result: Evaluation, rows: Mapping[str, Row], kind: str) -> list[Block]:
@@ -355,10 +380,10 @@ def _metrics(result: Evaluation, rows: Mapping[str, Row], kind: str) -> list[Blo
     exact = result.method in TAKEN
     mean = Column("mean", "mean") if exact else Column("mean", "mean [interval]", ("low", "high"))
     columns = [mean, Column("sd", "sd")] + ([Column("majority_vote", "majority vote")] if naive else [])
-    notes = [f"They rest on this: {result.rests_on}."] if result.rests_on else []
+    notes = [f"The widths assume: {result.rests_on}."] if result.rests_on else []
     never = {n: row["probability_defined"] or 0.0 for n, row in rows.items()}
     some = [f"{title(n)} ({1 - p:.2g})" for n, p in never.items() if 0 < p < 1 - 1e-6]
-    notes += [f"Undefined with some probability: {', '.join(some[:10])}."] if some else []
+    notes += [f"These metrics may be undefined (probability): {', '.join(some[:10])}."] if some else []
     lost = [f"{title(n)}[{c}]" for c, names in of.items() for n, name in names.items() if never[name] == 0]
     notes += [f"Macro averages leave out classes without a value: {', '.join(lost[:10])}."] if lost else []
     nothing = all(row["mean"] is None for row in rows.values())
@@ -385,17 +410,17 @@ def _assumptions(result: Evaluation, assumptions: Sequence[Assumption]) -> Block
         return facts(assumptions=rows)
     names = [name for name in result.headline if name in result.metrics]
     columns = [Column(("metrics", name, "mean"), parts.metric_title(name)) for name in names]
-    notes = ["Nobody can choose between these from the labels alone."] if result.rests_on else []
+    notes = ["The labels alone cannot tell which assumption holds."] if result.rests_on else []
     loo = [a.loo for a in assumptions if a.loo is not None]
     if loo:
         columns += [
             Column(("loo", "elpd"), "elpd", form=".0f"),
-            Column(("loo", "difference"), "to the first", form="+.0f"),
-            Column(("loo", "difference_se"), "+-", form=".0f"),
+            Column(("loo", "difference"), "elpd difference", form="+.0f"),
+            Column(("loo", "difference_se"), "its se", form=".0f"),
         ]
-        notes.append("elpd: how well a model predicts the labels, not who is right.")
+        notes.append("The elpd measures how well a model predicts the labels, not who is right.")
         bad = sum(int(one["num_bad"]) for one in loo)
-        notes += [f"{number_of(bad, 'bad term')} in these."] if bad else []
+        notes += [f"{number_of(bad, 'term')} of the elpd cannot be trusted."] if bad else []
     return parts.assumption_table(rows, columns, " ".join(notes))
 
 
@@ -406,6 +431,6 @@ def _confusion(result: Evaluation) -> Block:
         return facts(confusion_matrix=cells)
     numbered = tuple(map(str, range(mean.shape[1])))
     symbols = result.classes if len(numbered) == len(result.classes) else numbered
-    title = "Samples by true (rows) and predicted class (columns), expected"
+    title = "Confusion matrix: expected samples by true class (rows) and predicted class (columns)"
     names = tuple(map(plain, result.classes)), tuple(map(plain, symbols))
     return Matrix("confusion_matrix", title, *names, cells)

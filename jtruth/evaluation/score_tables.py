@@ -38,11 +38,11 @@ from jtruth.testing.multiclass import count_posterior
 
 BINS = 12
 DRAWS = 2000
-_NOTHING = "scores cannot be judged"  # where error rates cannot be learned
+_NOTHING = "scores cannot be graded"  # where error rates cannot be learned
 _RARE_SHARE = 0.15  # of a class, below which areas by gold are doubtful
 RARE = (
-    "one class is rare: areas by gold are then often too low, and intervals of 95 % held those of about half "
-    "of public cases; metrics of predictions by gold hold"
+    "One class is rare. Areas estimated by gold are then often too low: on public data, 95 % intervals "
+    "covered about half of them. Metrics of predictions are not affected."
 )
 
 
@@ -133,11 +133,11 @@ _RATES_AT_ONCE = 20_000_000  # numbers in the array of all samples' log-odds by 
 _MOST_BINS = 200
 _PURE, _MOVED = 0.1, 1 / 3  # the other prior, Dirichlet(.1) over bins; of the interval's width
 PRIOR_DRIVEN = (
-    "the area is prior-driven: {:.3f} [{:.3f}, {:.3f}] if neighbouring scores are alike, as assumed, but "
-    "{:.3f} [{:.3f}, {:.3f}] if bins may be pure; labels do not decide, more labels a sample or gold do"
+    "The area depends on the prior: {:.3f} [{:.3f}, {:.3f}] if neighboring scores are similar, as assumed, "
+    "but {:.3f} [{:.3f}, {:.3f}] if bins may be pure. More labels per sample or gold would decide."
 )
-AGAINST_PRIOR = "the labels point to a share of positives far from the class prior: check {}"
-GIVEN = "the prior that you gave", "the error rates and the prior that you gave"
+AGAINST_PRIOR = "The labels contradict the class prior: check {}."
+GIVEN = "the given prior", "the given error rates and prior"
 Tables = Int[np.ndarray, "draws classes bins"]
 
 
@@ -197,7 +197,7 @@ def _many_classes(data: inputs.Inputs, coded: Int[np.ndarray, " samples"]) -> tu
         data.model.log_likelihood, data.model.prior, coded, num_symbols=number, alpha=2.0 / number,
         key=stream(data.key, "score tables, many classes"),
     )  # fmt: skip
-    doubts = () if drawn.converged else ("the draws of the tables of score bins did not converge",)
+    doubts = () if drawn.converged else ("The draws of score tables did not converge.",)
     area = curves(against_rest(drawn.counts, data.positive)).auc.draws
     fixed = np.full(drawn.counts.shape[1:], 2.0 / number)
     doubts += table_doubts({"the area": area}, drawn, fixed, 0.95)

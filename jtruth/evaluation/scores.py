@@ -21,7 +21,7 @@ from jtruth._random import Stated, stated, stream
 from jtruth._validation import choose, positive_line
 from jtruth._validation.in_range import check_shape
 from jtruth.answers import Answer, Column, Curve, Document, Table
-from jtruth.answers.blocks import check_notes, facts, facts_of, how, law_column, warning_notes
+from jtruth.answers.blocks import check_notes, facts, facts_of, how, law_column, share_text, warning_notes
 from jtruth.answers.data import law_row, plain_json
 from jtruth.evaluation import inputs, one_judge, parts
 from jtruth.evaluation import score_tables as tables
@@ -70,13 +70,17 @@ class AtThreshold(NamedTuple):
     def sentence(self, level: float) -> str:
         """Accuracy, sensitivity and specificity there, in words."""
         text = ", ".join(
-            f"{one_judge.NAMES.get(name, name)} {parts.interval_text(getattr(self, name), level)}"
-            for name in _AT[:3]
+            f"{one_judge.NAMES.get(name, name)} {share_text([law.mean, *law.interval(level)[:2]])}"
+            for name, law in ((name, getattr(self, name)) for name in _AT[:3])
         )
         cheapest = "" if self.cost is None else f" (mean cost {parts.interval_text(self.cost, level)})"
-        above = "Nothing" if self.threshold == np.inf else "Everything"
-        where = above if np.isinf(self.threshold) else f"{self.threshold:g} or more"
-        return f"{where} called positive: {text}{cheapest}."
+        above = "With no" if self.threshold == np.inf else "With every"
+        where = (
+            f"{above} sample called positive"
+            if np.isinf(self.threshold)
+            else f"At threshold {self.threshold:g}"
+        )
+        return f"{where}: {text}{cheapest}."
 
 
 @dataclass(frozen=True, repr=False)
@@ -193,28 +197,28 @@ class ScoreEvaluation(Answer):
         ]  # fmt: skip
         (low, high), note = self.auc_of_scores, ""
         if np.isfinite(self.hidden):
-            note = f"Bins hide at most {self.hidden:.3f} of the area: that of the scores themselves is in "
+            note = f"Binning error of the area: at most {self.hidden:.3f}; the area without bins lies in "
             note += f"[{low:.3f}, {high:.3f}]."
         known = [n for n in (*_AT, "cost") if any(getattr(one, n) is not None for one in self.asked)]
         columns = tuple(law_column(name, one_judge.NAMES.get(name, name.replace("_", " "))) for name in known)
         asked = [one.row(self.level) for one in self.asked]
         cheapest = any(one.cheapest is not None for one in self.asked)
-        title = "Positive from this threshold up" + (" (cheapest for the cost)" if cheapest else "")
+        title = "Metrics at a threshold" + (" (lowest expected cost)" if cheapest else "")
         blocks = (
             Table("", f"Areas, with {kind}s", "area", (Column("mean", "area [interval]", ("low", "high")),),
                   [{"area": title} | areas[name] for name, title in AREAS.items()], note),
             Table("thresholds", title, "from", columns, asked, missing="undefined", aside=("from",)),
             parts.assumption_table(views, [Column((n, "mean"), t) for n, t in AREAS.items()]),
             *score_curves({"": self}), check_notes(self.checks), warning_notes(self.warnings),
-            how(("interval", kind), ("target", self.target), ("assumed", self.assumption)),
+            how(("interval", kind), ("target", self.target), ("assumption", self.assumption)),
             facts_of(self, "key", "target", "interval_kind", "assumption", "level", "positive",
                      "positive_chosen", "num_gold"),
             facts(**areas, in_sample=in_sample, num_bins=self.edges.size + 1, hidden_by_bins=self.hidden,
                   auc_of_scores={"low": low, "high": high}),
         )  # fmt: skip
         text = parts.interval_text(self.auc, self.level)
-        kind, truth = f"{kind}, {parts.ABOUT[self.target]}", parts.taken_as_true(self.num_gold)
-        sentence = f"Area under the ROC curve {text} ({kind}; {truth})."
+        kind, truth = kind.replace("posterior ", ""), parts.taken_as_true(self.num_gold)
+        sentence = f"The area under the ROC curve is {text} {parts.ABOUT[self.target]} ({kind}; {truth})."
         about = f"{self.edges.size + 1} bins of scores; key {self.key}"
         lines = (positive_line(self.classes, self.positive, self.positive_chosen),
                  *(one.sentence(self.level) for one in self.asked))  # fmt: skip
@@ -230,7 +234,7 @@ def score_curves(evaluations: Mapping[str, ScoreEvaluation]) -> list[Curve]:
 
     roc = {name: points(one.curves.roc(one.level)) for name, one in evaluations.items()}
     pr = {name: points(one.curves.precision_recall(one.level)) for name, one in evaluations.items()}
-    note = "Bands hold each point of the curve with the stated probability."
+    note = "Bands cover each point of the curve with the stated probability."
     return [
         Curve("curves.roc", "ROC curve", "false alarm rate", "recall", roc, note, diagonal=True),
         Curve("curves.precision_recall", "Precision and recall", "recall", "precision", pr, note),
@@ -247,8 +251,8 @@ def checked_cost(cost: tuple[Number, Number]) -> tuple[float, float]:
     costs = np.asarray(cost, np.float64)
     if costs.shape != (2,) or not np.isfinite(costs).all() or (costs < 0).any() or not costs.any():
         raise ValueError(
-            f"cost is {cost}; give two numbers, of a false positive and of a false negative, neither "
-            "negative and not both 0"
+            f"cost is {cost}; give the costs of a false positive and of a false negative, neither negative "
+            "and not both 0"
         )
     return float(costs[0]), float(costs[1])
 
@@ -293,18 +297,19 @@ class ClassScores(Answer):
         blocks = (
             Table("areas", "One class against the rest", "class",
                   tuple(law_column(n, t) for n, t in AREAS.items()), rows,
-                  f"{kind}s; averages as if all classes erred together", by_name=True),
+                  f"{kind}s; averages assume fully dependent classes", by_name=True),
             *(curve._replace(name="") for curve in score_curves(some)),
             check_notes(self.checks), warning_notes(self.warnings),
-            how(("interval", kind), ("target", first.target), ("assumed", first.assumption)),
+            how(("interval", kind), ("target", first.target), ("assumption", first.assumption)),
             facts_of(self, "key", "level"),
             facts(averages=averages, weights=dict(self.weights), target=first.target,
                   each={name: one.to_dict() for name, one in self.each.items()}),
         )  # fmt: skip
         text = parts.interval_text(self.auc["macro"], level)
-        what = "Area under the ROC curve, one class against the rest"
+        what = "The mean area under the ROC curve (one class against the rest) is"
         about = parts.ABOUT[first.target]
-        sentence = f"{what}: {text} on average ({kind}s, {about}; {parts.taken_as_true(first.num_gold)})."
+        kind = kind.replace("posterior ", "")
+        sentence = f"{what} {text} {about} ({kind}; {parts.taken_as_true(first.num_gold)})."
         about = f"{len(self.each)} classes; key {self.key}"
         alarms = parts.first_lines(self.checks, self.warnings)
         return Document("How well do the scores rank?", about, sentence, blocks, alarms)
@@ -357,8 +362,8 @@ def evaluate_scores(
     data.target = target
     if len(data.classes) != 2:
         raise ValueError(
-            f"scores rank two classes and there are {len(data.classes)}: {data.classes}; give one column of "
-            "scores for each class to evaluate_class_scores"
+            f"scores rank two classes, but there are {len(data.classes)}: {data.classes}; give "
+            "evaluate_class_scores one column of scores for each class"
         )
     if threshold is not None and not np.isfinite(threshold):
         raise ValueError(f"threshold is {threshold}; give a finite score")
@@ -402,7 +407,7 @@ def judged(
     counted = whole
     if data.target == parts.POPULATION:
         whole = tables.for_new(whole, stream(data.key, "curves of new samples"))
-    equal = () if edges.size else ("all scores are equal: they rank nothing, and the area is 1/2",)
+    equal = () if edges.size else ("All scores are equal, so they rank nothing, and the area is 1/2.",)
     auc, average, hidden = (_about(whole, counted, attrgetter(name)) for name in (*AREAS, "hidden"))
     return ScoreEvaluation(
         auc, average, whole, counted, assumed, edges, hidden.mean, data.classes[data.positive], data.level,

@@ -383,11 +383,11 @@ def _notes(histograms: Histograms, z: np.ndarray, singletons: int) -> Iterator[s
     if len(wrong):
         i, k = map(int, wrong[0])
         yield (
-            f"log loss is infinite: sample {i} was given class {k}, predicted with probability 0 "
-            f"({len(wrong)} such)."
+            f"The log loss is infinite: sample {i} has a label of class {k}, which was predicted with "
+            f"probability 0 ({len(wrong)} such)."
         )
     if singletons:
         yield (
-            f"{singletons} bins hold one sample: they count 0 in the calibration loss. Fewer bins avoid "
-            "them, or bins=MergedBins(15)."
+            f"{singletons} bins have one sample and count 0 in the calibration loss. Use fewer bins or "
+            "bins=MergedBins(15)."
         )

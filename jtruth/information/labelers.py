@@ -210,7 +210,7 @@ def equivalent_error(bits: float, prior: Prior, *, num_labelers: int = 1) -> flo
     ceiling = float(entropy(prior))
     if not -_SLACK <= bits <= ceiling + _SLACK:
         raise ValueError(
-            f"bits is {bits!r}; labels of a class with this prior convey between 0 and {ceiling:.6g} bits"
+            f"bits is {bits!r}; labels with this class prior convey between 0 and {ceiling:.6g} bits"
         )
     chance = 1.0 - 1.0 / prior.size
 
@@ -257,7 +257,7 @@ def smallest_team(labeler, prior: Prior, bits: float, *, most: int = 1_000_000) 
         if high == most:
             raise ValueError(
                 f"{most} such labelers do not convey {bits!r} bits (of {float(entropy(prior)):.6g}); "
-                "lower the target, or take better labelers"
+                "lower the target, or use better labelers"
             )
         high = min(2 * high, most)
     return bisect_left(range(high), True, high // 2 + 1, key=reached)  # half of it is not enough

@@ -105,8 +105,8 @@ def _law_of(noise, num_labelers: int | None) -> Strata:
     law = noise.strata(num_labelers)
     if law is None:
         raise ValueError(
-            f"{type(noise).__name__} does not say the law of the labels of one sample (method `strata` of "
-            "NoiseModel); only mutual_information does without"
+            f"{type(noise).__name__} has no distribution of the labels of one sample (method `strata` of "
+            "NoiseModel); only mutual_information works without it"
         )
     return law
 

@@ -22,7 +22,7 @@ from scipy.special import logsumexp, rel_entr, softmax
 
 from jtruth._arrays import AnyArray, is_concrete
 from jtruth._host import log, picked
-from jtruth._random import as_key, host_rng, streams
+from jtruth._random import as_key, host_rng, seeded, streams
 from jtruth.information.law import (
     BITS,
     MOST_CLASSES,
@@ -85,6 +85,7 @@ class Information(NamedTuple):
     error: float = float("nan")  # eps' of the one symmetric labeler worth as much (`equivalent_labeler`)
 
 
+@seeded
 def mutual_information(
     noise, prior: Prior, *, num_labelers: int | None = None, key: Any = None
 ) -> Information:
@@ -156,12 +157,12 @@ def _any_model(noise: NoiseModel, prior, num_labelers, key) -> Information:
     """A model that is known by its two methods only."""
     if noise.hardness is not None:
         raise ValueError(
-            f"this {type(noise).__name__} has a hardness for each sample and does not say the law of their "
-            "labels (`strata`): give a model of one sample"
+            f"this {type(noise).__name__} has a difficulty for each sample but no distribution of the labels "
+            "of one sample (`strata`): give a model of one sample"
         )
     number = noise.num_labelers if num_labelers is None else num_labelers
     if number is None:
-        raise ValueError("this noise model does not say how many labelers there are; give num_labelers=")
+        raise ValueError("the number of labelers is unknown for this noise model; give num_labelers=")
     checked = checked_prior(prior, noise.num_classes)
     if float(noise.num_classes) ** number <= MOST_VECTORS:
         return Information(enumerated_information(noise, checked, number), 0.0, "enumerate")

@@ -14,7 +14,7 @@ from jtruth.io.label_rows import GOLD, NOBODY, Found, LabelRows, as_text, first_
 
 FILE = "\0file"  # the entry of a record of doccano that names its file in a zip
 _STUDIO, _RESULTS = "Label Studio export", ("annotator", "choice field", "annotations")
-_BY_MODELS = "Nobody labelled here, so what models predicted are the labels."
+_BY_MODELS = "There are no human labels here, so the models' predictions are the labels."
 _FEW = 20  # values of a field of choices; texts and images have more
 _ABOUT = "annotation_id|annotator|id|created_at|updated_at|lead_time|agreement|completed_by"
 _IMPORT_ID = re.compile(r"""\{.?ImportId['"]: ?['"]([^'"]+)""")  # Qualtrics

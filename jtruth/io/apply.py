@@ -63,12 +63,12 @@ def rows_of(table: TextTable, plan: FilePlan) -> LabelRows:
 def _unknown(table: TextTable, plan: FilePlan) -> ValueError:
     """What is missing, by the words that say it; and what structure proposes."""
     task, worker, label = (plan.task or ("task",))[0], plan.worker or "worker", plan.label or "label"
-    more = "If each labeler has a column, name them: labelers=... (at the command line --labelers A,B)"
+    more = "If each labeler has a column, list these: labelers=... (at the command line --labelers A,B)"
     try:
         check_columns(table.header, {"task": task, "worker": worker, "label": label}, table.source)
     except MissingColumn as problem:
         return MissingColumn(f"{problem} {plan.roles.get('proposed', more)}.")
-    return ValueError(table.source.says("which column is the labeler? say worker=..."))
+    return ValueError(table.source.says("which column is the labeler? Give worker=..."))
 
 
 def _long(table: TextTable, plan: FilePlan) -> LabelRows:
@@ -106,10 +106,10 @@ def _set_aside(rows: LabelRows, aside: Mapping[str, str]) -> None:
 
 
 _NO_LABELER = {
-    "gold": "{} is called like verified labels, so it is no labeler; to use it, --gold {}",
-    "left out": "{} is not among the labelers that were named",
-    "derived": "{} is called like a consensus of the others, so it is no labeler",
-    "prediction": "{} is called like a classifier, so it is no labeler; to use it, --predictions {}",
+    "gold": "{} holds verified labels by its name, so it is not a labeler; use it by --gold {}",
+    "left out": "{} is not one of the listed labelers",
+    "derived": "{} is a consensus of the others by its name, so it is not a labeler",
+    "prediction": "{} is a classifier by its name, so it is not a labeler; use it by --predictions {}",
 }
 
 
@@ -124,7 +124,7 @@ def _cells(table: TextTable, plan: FilePlan) -> LabelRows:
     if not names:
         raise ValueError(table.source.says("there is no column of a labeler in this wide table"))
     if twice := duplicates(names):
-        raise ValueError(f"the columns of labelers name {quoted(twice)} twice")
+        raise ValueError(f"labelers lists {quoted(twice)} twice")
     key = coded(table.pick({"worker": str(plan.worker)})[0] if turned else ids_of(table, plan))
     cells = merged(*_stacked([coded(column) for column in table.pick({name: name for name in names})]))
     empty = [k for k, name in enumerate(cells.names) if not name]
@@ -138,7 +138,7 @@ def _cells(table: TextTable, plan: FilePlan) -> LabelRows:
     rows = LabelRows(*((worker, task) if turned else (task, worker)), label, source)
     rows.notes = tuple(_about_columns(plan))
     if len(key) > 1 and len(set(key.names)) < len(key):
-        rows.notes += (f"{quoted(plan.task or (str(plan.worker),))} stands in several rows.",)
+        rows.notes += (f"Some values of {quoted(plan.task or (str(plan.worker),))} occur in several rows.",)
     return rows
 
 
@@ -148,7 +148,7 @@ def _about_columns(plan: FilePlan) -> Iterator[str]:
         if role in ("gold", "derived", "prediction"):
             yield f"Column {_no_labeler(repr(name), role, f'column:{name}')}."
     if rest := [name for name, role in plan.roles.items() if role in ("ignored", "score")]:
-        yield f"Not used: {quoted(rest, 8)}."
+        yield f"Ignored columns: {quoted(rest, 8)}."
 
 
 def _stacked(columns: Sequence[Coded]) -> tuple[np.ndarray, list[str]]:
@@ -204,14 +204,14 @@ def check_single(rows: LabelRows, plan: FilePlan) -> None:
         names = Counter(name for some in values for name in some).most_common(1)
         cell = next(cell for cell, some in found.items() if len(some) > 1)
         text = (
-            f"labels are sets of classes (such as {cell!r}), and this needs one class a label. Ask about one "
-            f"class, contains={names[0][0]!r}, or say by map=... what each set means. "
-            "`jtruth agreement` compares sets"
+            f"labels are sets of classes (such as {cell!r}), but this needs one class per label. Analyse one "
+            f"class by contains={names[0][0]!r}, or translate sets by map=.... `jtruth agreement` compares "
+            "sets"
         )
     else:
         text = (
-            f"labels are {len(values)} different numbers from {min(values):g} to {max(values):g}, and this "
-            "needs classes: cut them by pass_at=..., or name all classes. `jtruth agreement` compares numbers"
+            f"labels are {len(values)} different numbers from {min(values):g} to {max(values):g}, but this "
+            "needs classes: cut them by pass_at=..., or list all classes. `jtruth agreement` compares numbers"
         )
     raise NotOneClass(rows.source.says(text))
 
@@ -234,9 +234,9 @@ def check_derived(labels: Labels, source: Source) -> None:
         if chance[same].sum() < (_CHANCE_OF_RATERS if is_rater(str(name)) else _CHANCE):
             rest = ",".join(str(one) for one in labels.worker_names if one != name)
             text = (
-                f"labeler {name!r} gives the majority of the others in {same.sum()} of {same.size} "
-                "samples on which they disagree, as a column made of theirs does. To leave it out say "
-                f"labelers=... (at the command line --labelers {rest}); to keep it, name it there too"
+                f"labeler {name!r} equals the majority of the others on {same.sum()} of {same.size} samples "
+                "on which they disagree, like a column derived from theirs. To leave it out, give "
+                f"labelers=... (at the command line --labelers {rest}); to keep it, list it there too"
             )
             raise ValueError(source.says(text))
 
@@ -269,7 +269,7 @@ def beside(table: TextTable, plan: FilePlan, name: str, role: str = "label") -> 
         ValueError: two values for one sample; a table whose rows are labelers.
     """
     if plan.layout == TRANSPOSED:
-        raise ValueError(table.source.says(f"rows are labelers here, so {name!r} says nothing of a sample"))
+        raise ValueError(table.source.says(f"rows are labelers here, so {name!r} does not describe samples"))
     (values,) = table.pick({role: name})
     ids, first = ids_of(table, plan), {}
     for k, (one, value) in enumerate(zip(ids, values, strict=True)):
@@ -337,24 +337,31 @@ def by_group(table: TextTable, plan: FilePlan, name: str) -> tuple[FilePlan, dic
         raise ValueError(
             table.source.says(f"no column {name!r} to group by; the columns are {there}. {units}")
         )
-    empty = [k for k, one in enumerate(groups) if not one]
-    if empty:
+    groups = coded(groups)
+    if not all(groups.names) and (empty := [k for k, one in enumerate(groups) if not one]):
         raise ValueError(
-            f"{table.source.at(empty)}: column {(name if name in table.header else column)!r} is empty, and "
-            "each row needs a group. Fill it in, or leave such rows out of the file"
+            f"{table.source.at(empty)}: column {(name if name in table.header else column)!r} is empty, but "
+            "each row needs a group. Fill it in, or remove such rows from the file"
         )
     alone = tuple(one for one in plan.task or () if one != name)
     plan = replace(plan, task=alone) if plan.task and not alone else plan  # samples are rows then
-    items = ids_of(table, FilePlan(task=alone))
-    pairs = set(zip(items, groups, strict=True))
-    if len(pairs) > len({item for item, _ in pairs}):
-        if name in table.header and not all(number_in(one) == number_in(one) for one in groups):
+    items = coded(ids_of(table, FilePlan(task=alone)))
+    if _in_several(items, groups):
+        if name in table.header and not all(number_in(one) == number_in(one) for one in groups.names):
             when = times_of(groups, f"column {name!r}")
             groups = groups if when is None else _first(items, when, groups)
-        pairs = set(zip(items, groups, strict=True))
-    if len(pairs) > len({item for item, _ in pairs}):
-        plan = replace(plan, task=(*alone, name))
-    return plan, dict(zip(ids_of(table, plan), zip(groups, items, strict=True), strict=True))
+        if _in_several(items, groups):
+            plan = replace(plan, task=(*alone, name))
+    ids = coded(ids_of(table, plan))
+    place, first, _ = occurring(ids.codes, len(ids.names))
+    return plan, {ids.names[k]: (groups[j], items[j]) for k, j in zip(place, first.tolist(), strict=True)}
+
+
+def _in_several(items: Coded, groups: Coded) -> bool:
+    """Whether some item lies in two groups."""
+    last = np.zeros(len(items.names), np.int32)
+    last[items.codes] = groups.codes
+    return bool((last[items.codes] != groups.codes).any())
 
 
 def columns_beside(
@@ -405,26 +412,30 @@ def _time_column(table: TextTable, plan: FilePlan, unit: str) -> str:
     return found[0]
 
 
-def _units(table: TextTable, plan: FilePlan, column: str, unit: str) -> list[str]:
+def _units(table: TextTable, plan: FilePlan, column: str, unit: str) -> Coded:
     """Of each row the hour, day, week (its Monday), ... in which its sample has its first time."""
     (cells,) = table.pick({column: column})
     when = times_of(cells, f"column {column!r}")
     if when is None:
         raise ValueError(table.source.says(f"{column!r} holds no times; write {_AS}"))
-    days = np.where(np.isnan(when), 0.0, when).astype("M8[s]")
+    days = when.astype("M8[s]")
     if unit == "week":  # 1970-01-01 was a Thursday
         days = (days.astype("M8[D]") + 3).astype("M8[W]").astype("M8[D]") - 3
-    names = [f"{one:{UNITS[unit]}}" for one in days.astype("M8[s]").tolist()]
+    kept = {"hour": "h", "month": "M", "quarter": "M", "year": "Y"}.get(unit, "D")
+    moments, code = np.unique(days.astype(f"M8[{kept}]"), return_inverse=True)
+    names = ["" if one is None else f"{one:{UNITS[unit]}}" for one in moments.astype("M8[s]").tolist()]
     if unit == "quarter":
-        names = [f"{name[:5]}Q{(int(name[5:]) + 2) // 3}" for name in names]
-    return _first(ids_of(table, plan), when, ["" if t != t else n for n, t in zip(names, when, strict=True)])
+        names = [name and f"{name[:5]}Q{(int(name[5:]) + 2) // 3}" for name in names]
+    return _first(ids_of(table, plan), when, merged(code, names))
 
 
-def _first(samples: Sequence[str], when: np.ndarray, names: Sequence[str]) -> list[str]:
+def _first(samples: Sequence[str], when: np.ndarray, names: Coded) -> Coded:
     """Of each row the name of the earliest row of its sample."""
-    order = np.argsort(when, kind="stable")[::-1].tolist()  # NaN, the last, is overwritten
-    of = dict(zip([samples[k] for k in order], [names[k] for k in order], strict=True))
-    return [str(of[one]) for one in samples]
+    order = np.argsort(when, kind="stable")[::-1]  # NaN, the last, is overwritten
+    place = coded(samples)
+    of = np.zeros(len(place.names), np.int32)
+    of[place.codes[order]] = names.codes[order]
+    return Coded(of[place.codes], names.names)
 
 
 def order_of(table: TextTable, plan: FilePlan, name: str, labels: Labels) -> np.ndarray:

@@ -58,8 +58,8 @@ def _yes_and_no(values: Sequence[str], plan: FilePlan, source: Source, known: Se
     """Common words for yes and no as two classes, where more than one pair or spelling is in use."""
     labels = [value for value in different(values) if not says_nothing(value, plan)]
     if labels == ["1"] and "-1" in different(values) and not known and plan.classes is None:
-        ways = "say classes=['-1', '1'] or abstain=['-1']"
-        raise ValueError(source.says(f"labels are 1 and -1, which may be a class or no label: {ways}"))
+        ways = "give classes=['-1', '1'] or abstain=['-1']"
+        raise ValueError(source.says(f"labels are 1 and -1; -1 may be a class or a missing label: {ways}"))
     usual = {value: value.casefold() for value in labels if value not in known}
     words = set(usual.values())
     digits = words & {"0", "1"}
@@ -74,7 +74,7 @@ def _yes_and_no(values: Sequence[str], plan: FilePlan, source: Source, known: Se
         return {}, ()
     names = pairs[0] if pairs else (FAIL, PASS)
     two = f"{quoted(sorted(labels), 12)} were read as two classes, {names[0]} and {names[1]}"
-    note = f"{two} (to keep them apart, say classes=...)."
+    note = f"{two} (to keep them separate, give classes=...)."
     return {value: names[_SIDE[word]] for value, word in usual.items()}, (note,)
 
 
@@ -96,7 +96,7 @@ def _marks(values: Sequence[str], plan: FilePlan, known: Sequence[str]) -> Meani
         return {}, ()
     number = sum(map(set(marks).__contains__, values))
     note = f"{number_of(number, 'cell')} {quoted(marks)} {'has' if number == 1 else 'have'} no label"
-    return dict.fromkeys(marks, ""), (f"{note} (to keep such a class, name all classes).",)
+    return dict.fromkeys(marks, ""), (f"{note} (to keep such a class, list all classes).",)
 
 
 _JOINTS = {";": False, "#": False, "|": False, ",": True, "+": True, "&": True}  # must each name stand alone?
@@ -139,7 +139,7 @@ def _containing(values: Sequence[str], name: str, source: Source) -> Meaning:
     names = sorted(set().union(*sets.values()))
     if name not in names:
         raise ValueError(source.says(f"no set contains {name!r}; their classes are {quoted(names, 12)}"))
-    note = f"Labels say whether {name!r} is in the set."
+    note = f"Each label is whether {name!r} is in the set."
     return {value: YES if name in some else NO for value, some in sets.items()}, (note,)
 
 
@@ -148,10 +148,10 @@ def _from_grade_up(values: Sequence[str], plan: FilePlan, source: Source) -> Mea
     names = [v for v in different(values) if not says_nothing(v, plan) and v not in (FAIL, PASS)]
     scale, order, *_ = scale_of(plan.classes or names, plan.scale, named=plan.classes is not None)
     if scale == "nominal" and names:
-        text = f"pass_at={plan.pass_at!r} needs an order of the classes: say scale='ordinal', classes=[...]"
+        text = f"pass_at={plan.pass_at!r} needs an order of the classes: give scale='ordinal', classes=[...]"
         raise ValueError(source.says(text))
     up = at_least(order, str(plan.pass_at))
-    note = f"Labels from {plan.pass_at!r} up ({quoted(up, 8)}) are {PASS}, those below it {FAIL}."
+    note = f"Labels from {plan.pass_at!r} up ({quoted(up, 8)}) count as {PASS}, all others as {FAIL}."
     return {name: PASS if name in up else FAIL for name in names}, (note,)
 
 
@@ -178,16 +178,16 @@ def _by_map(values: Sequence[str], plan: FilePlan, source: Source, known: Sequen
         cut = {value: _number(value, at, source, values) for value in left if value not in classes}
         _grades(cut, at, values, source)
         meaning |= {value: PASS if number >= at else FAIL for value, number in cut.items()}
-        side, many = f": at least that is {PASS}, below it {FAIL}.", sum(map(count.__getitem__, cut))
+        many = sum(map(count.__getitem__, cut))
         if many:
-            notes += (f"{number_of(many, 'label')} {'was' if many == 1 else 'were'} cut at {at:g}{side}",)
+            notes += (f"Grades >= {at:g} count as {PASS} ({number_of(many, 'label')}).",)
         elif not known:  # words beside labels that were cut need no cut
-            notes += (f"No label was cut at {at:g}: none of them is a number.",)
+            notes += (f"No label was cut at {at:g}, because none is a number.",)
     elif left:
         many, names = sum(map(count.__getitem__, left)), quoted(sorted(left), 8)
-        notes += (f"{many} labels are not in the map and stay as they are: {names}.",)
+        notes += (f"The map leaves {number_of(many, 'label')} unchanged: {names}.",)
     if never:
-        notes += (f"The map names labels that never occur: {quoted(never, 8)}.",)
+        notes += (f"The map has labels that never occur: {quoted(never, 8)}.",)
     return meaning, notes
 
 
@@ -200,7 +200,7 @@ def _number(value: str, at: float, source: Source, values: Sequence[str]) -> flo
         sides = [SIDE.get(one.casefold(), 0 if one == words[0] else 1) for one in words]
         meant = ",".join(f"{one}={(FAIL, PASS)[side]}" for one, side in zip(words, sides, strict=True))
         raise ValueError(
-            f"{where} not a number, so it cannot be cut at {at:g}. Say what the words mean, such as map=... "
+            f"{where} not a number, so it cannot be cut at {at:g}. Translate the words, such as map=... "
             f"(at the command line --map {shlex.quote(meant)})"
         )
     return number
@@ -213,8 +213,8 @@ def _grades(cut: Mapping[str, float], at: float, values: Sequence[str], source: 
     if between and (at >= 1 or max(numbers) > 1) and all(one < 1 or one % 1 == 0 for one in numbers):
         where = source.entry([values.index(between[0])], "label ", between[0])
         raise ValueError(
-            f"{where} between 0 and 1, as a probability is, and grades are cut at {at:g}. Leave its labeler "
-            "out, or write pass or fail there first (probabilities of a classifier are graded by --scores)."
+            f"{where} between 0 and 1 like a probability, but grades are cut at {at:g}. Leave its labeler "
+            "out, or replace it by pass or fail (--scores grades the probabilities of a classifier)."
         )
 
 

@@ -23,16 +23,16 @@ from jtruth.labels import Labels
 _PLAN = FilePlan()
 INCLUSION, STRATUM, SIZE = "inclusion", "stratum", "stratum_size"  # columns of a table of gold
 NOT_ANSWERED = (
-    "{} rows of gold have no label yet: the answer takes those that have one as a random part of their "
-    "stratum. Fill in the first rows first, and leave none out because it is hard"
+    "{} rows of gold have no label yet; those with one are assumed to be a random part of their stratum. "
+    "Fill in rows from the top, and do not skip hard ones."
 )
 NOT_ASKED = (
-    "{} rows of gold have no label: their truth is taken not to have been asked for. If it was, and nobody "
-    "answered, gold is no sample of known chances"
+    "{} rows of gold have no label and are assumed not to have been asked. If they were asked without an "
+    "answer, the inclusion probabilities are wrong."
 )
 _NO_SIZE = (
-    f"there is a column {STRATUM!r}, but {{}} of {{}} tasks have no row; how large each stratum is must be "
-    f"known: add a column {SIZE!r}, or their rows with an empty label."
+    f"there is a column {STRATUM!r}, but {{}} of {{}} tasks have no row, so the size of each stratum is "
+    f"unknown: add a column {SIZE!r}, or their rows with an empty label."
 )
 
 
@@ -144,5 +144,5 @@ def _chances(table: TextTable, known: TextTable) -> np.ndarray:
         wrong = np.flatnonzero((p < lowest) | (p > 1))
         if wrong.size:
             where = one.source.entry(wrong, f"{INCLUSION} ", f"{p[wrong[0]]:g}")
-            raise ValueError(f"{where} no chance of a task to be asked: above 0, and at most 1.")
+            raise ValueError(f"{where} not an inclusion probability, above 0 and at most 1.")
     return numbers(table, INCLUSION)

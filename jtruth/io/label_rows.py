@@ -138,8 +138,8 @@ class LabelRows:
             if not rest or rest[0][1] < first[1]:  # epochs that contradict one another are no truth
                 self.beside.setdefault(GOLD, {})[task] = first[0]
         self.person = human if set(chain(*truth.values())) <= {as_text(one.value) for one in others} else ""
-        what = "one of the labelers here, or" if self.person else "no labeler here, and with"
-        self.notes += (f"{human!r} seems to be a person: {what} --gold export:{GOLD} verified labels.",)
+        what = "is one of the labelers" if self.person else "is not used as a labeler"
+        self.notes += (f"{human!r} seems to be a person and {what}; use it by --gold export:{GOLD}.",)
         return labels if self.person else others
 
     def _done(self, labels: list[_Label], who: str) -> "LabelRows":

@@ -61,7 +61,7 @@ def _parsed(
     if models[0] == "model":
         return _any_model(data, tasks, workers, classes)
     if other:
-        raise ValueError(f"keys {quoted(sorted(other))} mean nothing beside {models[0]!r}")
+        raise ValueError(f"keys {quoted(sorted(other))} are not used with {models[0]!r}")
     order, parsed = _class_order(data.get("classes"), classes), {}
     if "prior" in data:
         parsed["prior"] = _distributions(data["prior"], (len(classes),), "prior")[order]

@@ -116,7 +116,7 @@ def _sheet(file: File) -> TextTable:
         raise ValueError(f"{file.name}: this Excel file is damaged ({problem})") from None
     if len(sheets) != 1:
         names = quoted(sheets) if sheets else "none"
-        raise ValueError(f"{file.name}: one sheet with a table is read; there are {len(sheets)} ({names})")
+        raise ValueError(f"{file.name} has {len(sheets)} sheets with tables ({names}); keep one")
     (rows,) = sheets.values()
     used = sorted({j for cells in rows.values() for j in cells})
     source, empty = Source(file.name, "row", 0, list(rows)), number_of(max(rows) - len(rows), "empty row")
@@ -187,7 +187,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     fields = dict(pairs)
     if len(fields) < len(pairs):
         twice = quoted(duplicates(name for name, _ in pairs))
-        raise ValueError(f"{twice} stands there more than once in one object. Keep one of them.")
+        raise ValueError(f"{twice} occurs more than once in one object. Keep one of them.")
     return fields
 
 
@@ -213,7 +213,7 @@ def _objects(file: File) -> tuple[list[dict], Source]:
         needed = "an object with names and values is needed"
         raise ValueError(f"{source.at([bad])}: {needed}; got {records[bad]!r:.80}")
     if not records:
-        raise ValueError(source.says("there is nothing in this file"))
+        raise ValueError(source.says("the file is empty"))
     return records, source
 
 
@@ -276,7 +276,7 @@ def _unwrapped(one: dict[str, Any], source: Source) -> tuple[list[dict], str] | 
             rows = [{"index": name} | row for name, row in zip(index, rows, strict=True)]
         return rows, "rows beside the names of their columns"
     if len(objects) > 1:
-        raise ValueError(source.says(f"{quoted(objects)} are lists of objects: leave the one to read"))
+        raise ValueError(source.says(f"{quoted(objects)} are lists of objects: keep only the one to read"))
     if objects:
         rows, rest = lists[objects[0]], [name for name in one if name != objects[0]]
         key = (boxes.get("schema", {}).get("primaryKey") or [None])[0]
@@ -304,8 +304,8 @@ def _of_columns(lists: dict[str, list], source: Source) -> list[dict]:
     if len(sizes) > 1 or (3 * len(lists) > 2 * max(sizes) and not has_words(lists)):
         raise ValueError(source.says(
             f"the lists {quoted(lists)} have {quoted(sizes)} values: are they columns, or the labels of one "
-            "sample each? Columns must be equally long, one of them called label. Write labels as "
-            '{"task": ..., "worker": ..., "label": ...}, one object for each'
+            "sample each? Columns must have equal lengths, and one must be named label. Write labels as "
+            'objects {"task": "t1", "worker": "ann", "label": "yes"}'
         ))  # fmt: skip
     return [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
 

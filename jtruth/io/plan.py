@@ -111,21 +111,21 @@ class FilePlan:
     def _columns(self) -> str:
         if self.form or self.layout in (None, UNKNOWN):
             return f"Read as {self.form}." if self.form else ""
-        key = f"the sample is {quoted(self.task)}" if self.task else "samples are the numbers of the rows"
+        key = f"sample {quoted(self.task)}" if self.task else "each row is a sample"
         names, many = quoted(self.labelers or (), 8), len(self.labelers or ())
         if self.layout == WIDE:
-            return f"Read as a wide table, {number_of(many, 'labeler')}: {names}; {key}."
+            return f"Read as a wide table: {number_of(many, 'labeler')} {names}; {key}."
         if self.layout == TRANSPOSED:
             rows = f"whose rows are labelers ({self.worker!r}), {number_of(many, 'sample')}"
-            return f"Read as a table {rows}: {names}."
+            return f"Read as a table {rows} {names}."
         if self.layout == SINGLE:
             return (
-                f"Read as one label {self.label!r} for each sample {', '.join(map(repr, self.task or ()))}, "
-                "all by one labeler: no column says who gave them."
+                f"Read as one label {self.label!r} per sample {', '.join(map(repr, self.task or ()))}, by "
+                "one labeler."
             )
         if (self.task, self.worker, self.label) == (("task",), "worker", "label"):
             return ""
-        return f"Read as: {key}, the labeler {self.worker!r}, the label {self.label!r}."
+        return f"Read as a long table: {key}, labeler {self.worker!r}, label {self.label!r}."
 
     def how(self) -> list[str]:
         """The plan in words: the sentence, and every decision with its reason."""
@@ -187,7 +187,7 @@ def _part_of_key(name: str, task: Sequence[str]) -> str:
     """What to do where a column may be one more part of the name of a sample."""
     option = f"--task {','.join((*task, name))}"
     return (
-        f"If {name!r} is part of the sample, say {_typed('task', option)}; to compare its groups, --by {name}"
+        f"If {name!r} is part of the sample, add {_typed('task', option)}; to compare its groups, --by {name}"
     )
 
 
@@ -209,9 +209,9 @@ def _layout(columns: Columns, asked: FilePlan) -> FilePlan:
         key = task or tuple(n for n in columns.free if columns.unique((n,)) and role_of(n) is None)[:1]
         return _wide(columns, replace(plan, task=key), _without(columns.free, *key))
     if {"key", "inner"} <= set(columns.header) and not task and not worker:  # JSON objects in objects
-        text = "the names outside, or those inside, may be samples. For the first say"
+        text = "the samples may be the outer or the inner names. For the outer ones use"
         first, second = _typed("task, worker", "--task key --worker inner"), "--task inner --worker key"
-        return _doubt(replace(plan, layout=UNKNOWN), f"{text} {first}, for the second {second}")
+        return _doubt(replace(plan, layout=UNKNOWN), f"{text} {first}, for the inner ones {second}")
     if np.isfinite([number_in(name) for name in columns.header]).all():  # the first line looks like data
         return replace(plan, layout=UNKNOWN)
     if task and worker and label and _is_long(columns, task, worker, label, asked):
@@ -231,6 +231,8 @@ def _by_cells(columns: Columns, plan: FilePlan, worker: str | None, label: str |
     three = (
         _by_structure(columns, task, worker, alike) if task and not label and worker not in alike else None
     )
+    if not task and worker and label and len(alike) < 2:
+        three = _only_key(columns, worker, label)
     if three:
         return replace(plan, layout=LONG, **three)
     if len(alike) > 1 or (len(alike) == 1 and len(free) < len(columns.header)):
@@ -272,16 +274,27 @@ def _by_structure(
     if len(rest) != 2 or worker or alike or len(who) != 1 or columns.unique(task):
         return None
     label = rest[1 - rest.index(who[0])]
-    why = f"{who[0]!r} tells the labels of a sample apart, and {label!r} repeats"
+    why = f"{who[0]!r} distinguishes the labels of a sample, and {label!r} repeats"
     return {"worker": who[0], "label": label, "reasons": {"worker": why}}
+
+
+def _only_key(columns: Columns, worker: str, label: str) -> dict[str, Any] | None:
+    """The sample, where names tell labeler and label: the one column that repeats with each labeler."""
+    rest = [n for n in _without(columns.free, worker, label) if role_of(n) is None and not is_beside(n)]
+    rest = [n for n in rest if not columns.is_time(n) and 4 * columns.repeated((n,)) >= columns.size > 1]
+    keys = [name for name in rest if len(columns.values(name)) > 1 and columns.unique((name, worker))]
+    if not keys or columns.repeated(keys[:1]) != columns.repeated(keys):  # none, or they name other samples
+        return None
+    why = f"{keys[0]!r} repeats, once for each labeler, and no other column does"
+    return {"task": (keys[0],), "worker": worker, "label": label, "reasons": {"task": why}}
 
 
 def _unknown(columns: Columns, plan: FilePlan) -> FilePlan:
     """Names say too little: what structure would propose, for the message alone."""
     if words := _as_numbers(columns, plan):
-        text = f"If these columns of numbers are labelers, and no features: {shlex.join(words)}"
+        text = f"If these numeric columns are labelers and not features, add {shlex.join(words)}"
     elif words := _as_rows(columns, plan):
-        text = f"By structure each row is a label: {shlex.join(words)}"
+        text = f"If each row is a label, add {shlex.join(words)}"
     return replace(plan, layout=UNKNOWN, roles={"proposed": text} if words else plan.roles)
 
 
@@ -315,7 +328,7 @@ def _transposed(columns: Columns, plan: FilePlan, worker: str, names: list[str])
     rest = [name for name in rest if not columns.is_time(name)]
     if rest:
         option = f"--worker {worker} --labelers {','.join(names[:2])},..."
-        text = f"rows are labelers ({worker!r}), and {quoted(rest)} have answers of their own. Name "
+        text = f"rows are labelers ({worker!r}), and {quoted(rest)} have other answers. List "
         plan = _doubt(plan, f"{text}the columns that are samples: {_typed('labelers', option)}")
     return replace(plan, layout=TRANSPOSED, task=(), worker=worker, labelers=tuple(names),
                    reasons={"layout": why})  # fmt: skip
@@ -333,8 +346,8 @@ def _maybe_turned(columns: Columns, plan: FilePlan, alike: list[str]) -> FilePla
         return _transposed(columns, plan, key, alike)
     if columns.size < 10 and 2 * columns.size < len(alike) and not any(map(is_rater, alike)):
         text = (
-            f"rows may be samples or labelers: {columns.size} rows and {len(alike)} columns of labels. If "
-            f"rows are samples, say {_typed('task', f'--task {key}')}. If they are labelers, say "
+            f"rows may be samples or labelers: there are {columns.size} rows and {len(alike)} columns of "
+            f"labels. If rows are samples, add {_typed('task', f'--task {key}')}. If they are labelers, add "
             f"{_typed('worker', f'--worker {key}')}"
         )
         plan = _doubt(plan, text)
@@ -358,7 +371,7 @@ def _wide(columns: Columns, plan: FilePlan, names: list[str]) -> FilePlan:
         counts = [
             n for n in rest if n.casefold() in COUNT_WORDS and not re.search("vote|label", n.casefold())
         ]
-        text = "first repeat each row, with a task id of its own"
+        text = "first repeat each row, with different task ids"
         text = f"{counts[0]!r} may count rows: {text}" if counts else ""
         if not text and plan.layout != WIDE:
             text = _rows_or_labels(columns, task, roles, names) or _one_more(columns, roles, names)
@@ -374,7 +387,7 @@ def _one_more(columns: Columns, roles: dict[str, str], names: list[str]) -> str 
     for name in between:
         alike = bool(columns.numbers(name)) == numeric and len(columns.values(name)) < columns.size
         if roles.get(name) == "ignored" and alike and columns.may_label(name):
-            text = f"{name!r} stands among labelers, and nobody else gave its labels. If it is one, say "
+            text = f"{name!r} is between columns of labelers but has other labels. If it is a labeler, add "
             every, others = ",".join((*names, name)), ",".join(names)
             return f"{text}{_typed('labelers', f'--labelers {every}')}; if not, --labelers {others}"
     return None
@@ -389,20 +402,20 @@ def _rows_or_labels(
     if not task and not alike:
         others = [n for n, role in roles.items() if role == "ignored" and not is_beside(n)]
         long = _typed("task=..., worker=..., label", "--task NAME --worker NAME --label NAME")
-        text = f"a row may be a sample with labelers {quoted(names)}, or a label. For the first say {wide}"
+        text = f"a row may be a sample with labelers {quoted(names)}, or a label. For a sample add {wide}"
         unclear = not all(map(columns.is_text_or_time, others))
-        return f"no column names each row: {text}, for the second {long}" if unclear else None
+        return f"no column identifies each row: {text}, for a label {long}" if unclear else None
     if not task or columns.unique(task):
         return None
-    text = f"{quoted(names, 8)} look like one labeler each, but rows repeat {'+'.join(task)}. "
+    text = f"{quoted(names, 8)} look like labelers, but rows repeat {'+'.join(task)}. "
     if column_called("worker", list(roles)):
-        ways = (f"For the label {name!r} say {_typed('label', f'--label {name}')}" for name in names[:3])
+        ways = (f"For the label {name!r} add {_typed('label', f'--label {name}')}" for name in names[:3])
         return text + "; ".join(ways)
     key = next((n for n in roles if columns.unique((*task, n)) and not columns.unique((n,))), None)
     if key:
         return text + _part_of_key(key, task)
     long = _typed("worker=..., label", f"--worker NAME --label {names[0]}")
-    return f"{text}If each row is a sample, say {wide}; if each row is a label, {long}"
+    return f"{text}If each row is a sample, add {wide}; if each row is a label, {long}"
 
 
 def _without_worker(columns: Columns, plan: FilePlan, label: str) -> FilePlan:
@@ -411,18 +424,18 @@ def _without_worker(columns: Columns, plan: FilePlan, label: str) -> FilePlan:
     task = plan.task or tuple(name for name in rest if columns.unique((name,)))[:1]
     plan = replace(plan, task=task or None, label=label)
     if task and columns.unique(task):
-        why = {"worker": "no column says who gave the labels, and each sample has one"}
+        why = {"worker": "no column identifies the labelers, and each sample has one label"}
         return replace(plan, layout=SINGLE, reasons=why)
     who = [name for name in _without(rest, *task) if task and columns.tells_apart(task, name)]
     if not who:
         return replace(plan, layout=UNKNOWN)
-    why = {"worker": f"{who[0]!r} tells the labels of a sample apart, and no other column does"}
+    why = {"worker": f"only {who[0]!r} distinguishes the labels of a sample"}
     plan = replace(plan, layout=LONG, worker=who[0], reasons=why)
     if len(who) == 1:
         return plan
     ways = " or ".join(f"--worker {name}" for name in who[:3])
-    text = f"samples have several labels, and {quoted(who)} may say who gave them"
-    return _doubt(plan, f"{text}: say worker=... ({ways})")
+    text = f"samples have several labels, and {quoted(who)} may identify the labelers"
+    return _doubt(plan, f"{text}: give worker=... ({ways})")
 
 
 def _long(columns: Columns, plan: FilePlan, asked: FilePlan) -> FilePlan:
@@ -446,7 +459,9 @@ def _long(columns: Columns, plan: FilePlan, asked: FilePlan) -> FilePlan:
     one = ",".join(task)
     text = f"no two rows have the same {one}, so no sample has two labels, and {ids[0]!r} repeats. If"
     option = _typed("task", f"--task {ids[0]}")
-    return _doubt(plan, f"{text} {ids[0]!r} names the samples, say {option}; if {one} does, --task {one}")
+    return _doubt(
+        plan, f"{text} {ids[0]!r} identifies the samples, add {option}; if {one} does, --task {one}"
+    )
 
 
 def _repeated(columns: Columns, plan: FilePlan, rest: list[str]) -> FilePlan:
@@ -456,5 +471,5 @@ def _repeated(columns: Columns, plan: FilePlan, rest: list[str]) -> FilePlan:
     if not keys:
         return plan
     text = f"the same {worker} labels the same {'+'.join(task)} again, and column {keys[0]!r} differs there."
-    more = "If these are repeats of one label, say repeats='majority'"
+    more = "If these are repeated labels, add repeats='majority'"
     return _doubt(plan, f"{text} {_part_of_key(keys[0], task)}. {more}")

@@ -10,6 +10,7 @@ and they tell one another which labelers and classes there are (docs/many_device
 """
 
 import shlex
+import tempfile
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -25,7 +26,7 @@ from jtruth._one_line import one_line
 from jtruth._validation.coded import different
 from jtruth._validation.text import NoRows, TextTable
 from jtruth._validation.times import times_of
-from jtruth._validation.words import plain, quoted
+from jtruth._validation.words import column_called, plain, quoted
 from jtruth.io import apply, exports
 from jtruth.io.cells import in_words
 from jtruth.io.columns import Columns, role_of, says_something
@@ -266,7 +267,7 @@ def _plain_frame(frame: Any, given: Mapping[str, Any]) -> bool:
     if hasattr(table, "collect"):
         if asked := sorted(given.keys() & _NEED_PLAN):
             raise ValueError(
-                f"{quoted(asked)} of a {type(frame).__name__}: say it in the query, or collect it first"
+                f"{quoted(asked)} of a {type(frame).__name__}: do it in the query, or collect it first"
             )
         return True
     task, worker, label = (given.get(role, role) for role in ("task", "worker", "label"))
@@ -275,6 +276,48 @@ def _plain_frame(frame: Any, given: Mapping[str, Any]) -> bool:
     if "bool" in str(table.schema[label]).casefold():  # false and true, as in a file
         return False
     return not any(role_of(str(name), of_worker=True) for name in table[worker].unique().to_list())
+
+
+_ENGINE_ABOVE = 20_000_000  # rows of a Parquet file that are counted by an engine
+_ENGINE_MEMORY = "1GB"
+
+
+def large_table(path: Any, asked: FilePlan) -> tuple[Any, dict[str, Any]] | None:
+    """A lazy table of a Parquet file of very many rows, and options of `stream_of_table`; None of any other.
+
+    DuckDB reads it if it is installed, and writes to disk what does not fit into a gigabyte; else Polars.
+    """
+    special = asked.labelers, asked.map, asked.pass_at, asked.contains, asked.silent, asked.repeats
+    if any(special) or not Path(path).is_file():
+        return None
+    with Path(path).open("rb") as file:
+        if file.read(4) != b"PAR1":
+            return None
+    from pyarrow import parquet
+
+    about = parquet.read_metadata(path)
+    if about.num_rows <= _ENGINE_ABOVE:
+        return None
+    header = about.schema.to_arrow_schema().names
+    task = asked.task[0] if len(asked.task or ()) == 1 else column_called("task", header)
+    columns = {"task": task} | {
+        role: getattr(asked, role) or column_called(role, header) for role in ("worker", "label")
+    }
+    if len(asked.task or ()) > 1 or None in columns.values():
+        return None
+    return _engine_of(str(path)), columns | {"classes": asked.classes, "missing": asked.missing or "error"}
+
+
+def _engine_of(path: str) -> Any:
+    try:
+        import duckdb
+    except ImportError:
+        import polars
+
+        polars.Config.set_engine_affinity("streaming")
+        return polars.scan_parquet(path)
+    settings = {"memory_limit": _ENGINE_MEMORY, "temp_directory": tempfile.gettempdir()}
+    return duckdb.connect(config=settings).read_parquet(path)
 
 
 def labels_of_rows(rows: LabelRows, plan: FilePlan) -> Labels:
@@ -300,7 +343,7 @@ def _matrix(path: Any) -> np.ndarray | None:
 
 _ASK = (
     "jtruth needs three columns: which task, which worker, which label.",
-    "Say which they are: --task NAME --worker NAME --label NAME; or name columns of labelers: --labelers A,B",
+    "Name them: --task NAME --worker NAME --label NAME; or list the columns of labelers: --labelers A,B",
 )
 
 
@@ -376,24 +419,22 @@ def _column(columns: Columns, name: str) -> dict[str, Any]:
 def _advice(columns: Columns, plan: FilePlan) -> list[str]:
     """How the file will be read, and what would change that."""
     if plan.doubts:
-        return [f"In doubt: {doubt}." for doubt in plan.doubts]
+        return [f"Unclear: {doubt}." for doubt in plan.doubts]
     if plan.layout == UNKNOWN:
         lines: list[str] = list(_ASK)
         if all(name.replace(".", "").replace("-", "").isdigit() for name in columns.header):
-            lines.append(
-                "The first line looks like data. Put a line with the names of the columns before it."
-            )
+            lines.append("The first line looks like data. Add a line with column names before it.")
         if plan.task and plan.label and not columns.unique(plan.task):
-            lines.append("Samples have several labels, but no column says who gave them. Add one.")
+            lines.append("Samples have several labels, but no column identifies the labelers. Add one.")
         return lines + [text for role, text in plan.roles.items() if role == "proposed"]
     lines = plan.how() if plan.sentence() else ["The columns are task, worker, label: ready."]
     if plan.layout == SINGLE:
-        lines += ["Predictions or gold labels look so too. Use it beside a file of labels:",
+        lines += ["Predictions and gold labels have the same form. Use them with a file of labels:",
                   "  jtruth evaluate LABELS.csv --predictions THIS.csv  # or --gold THIS.csv"]  # fmt: skip
     elif words := plan.options():
-        lines.append(f"The same by options: {shlex.join(words)}")
+        lines.append(f"Equivalent options: {shlex.join(words)}")
     beside = {what: name for name, what in plan.roles.items() if what in ("gold", "prediction", "score")}
-    return lines + [f"Beside the labels: {what}, column {name!r}" for what, name in beside.items()]
+    return lines + [f"Also in the file: {what}, column {name!r}" for what, name in beside.items()]
 
 
 def read_shard(
@@ -437,7 +478,9 @@ def read_shard(
 
     labels = _mesh.together(made)
     _mesh.no_common("tasks", [str(name) for name in labels.tasks or ()])
-    kept = tuple(note for note in labels.notes if "gave no label" not in note and "never given" not in note)
+    kept = tuple(
+        note for note in labels.notes if "gave no label" not in note and "classes never occur" not in note
+    )
     return replace(labels, notes=(*rows.notes, *kept))
 
 

@@ -105,7 +105,9 @@ def read_predictions(
     unused = check.unused(number, labels.class_names, "classes are never predicted")
     if plan.pass_at is not None and number.max() == y_pred.size > 1:
         name = labels.class_names[y_pred[0]]
-        text = f"every prediction is {name!r} after the cut at {plan.pass_at}: is this the labels' scale?"
+        text = (
+            f"every prediction is {name!r} after the cut at {plan.pass_at}: do they share the labels' scale?"
+        )
         unused = (LOOK + table.source.says(text),)
     notes = read.notes + remarks + unused
     y_pred = check.with_tasks(y_pred, _tasks_of(labels, read.samples), notes)
@@ -125,8 +127,8 @@ def _scores(
     scores, counted = None if score is None else numbers(table, score), ()
     steps = np.diff([] if scores is None else scores)
     if steps.size >= _LEAST_ROWS and steps[0] and np.ptp(steps) <= 1e-9 * abs(steps[0]):
-        text = f"column {score!r} numbers the rows: it ranks well where rows are sorted, and says nothing"
-        counted = (LOOK + table.source.says(f"{text}. Hand over the scores."),)
+        text = f"column {score!r} numbers the rows, so it ranks well only where rows are sorted"
+        counted = (LOOK + table.source.says(f"{text}. Give the scores."),)
     probabilities, rounded = _probabilities(table, labels, taken=(task, label, score))
     rows, samples, notes = align_rows(table, task, labels, common_only, complete=True)
     notes, p = notes + rounded + counted, None if probabilities is None else probabilities[rows]
@@ -147,7 +149,7 @@ def _most_probable(
     if tied.size:
         text = "no class is the most probable one. Give a column 'label' with the predicted classes."
         raise ValueError(f"{source.at(rows[tied])}: {text}")
-    note = "no column 'label': the most probable class is taken as the prediction."
+    note = "There is no column 'label', so the most probable class is the prediction."
     return p.argmax(axis=1), (source.says(note),)
 
 
@@ -235,7 +237,9 @@ def usual_columns(table: TextTable, task: str, label: str | None, role: str) -> 
     others = [name for name in table.header if name != task]
     if label is not None or "label" in others:
         return task, label or "label"
-    named = column_called("label", others) or next((name for name in others if role_of(name) == role), None)
+    called = [name for name in others if role_of(name) == role]
+    called = [name for name in called if "pred" in name.casefold()] or called  # "prediction" beside "model"
+    named = column_called("label", others) or (called[0] if called else None)
     return task, named or (others[0] if len(others) == 1 and others != ["score"] else "label")
 
 
@@ -259,10 +263,10 @@ def numbers(table: TextTable, name: str) -> np.ndarray:
     bad = np.flatnonzero(~np.isfinite(values))
     if not bad.size:
         return values
-    text, hint = column[int(bad[0])], "If its comma stands before decimals, say --decimal ,"
+    text, hint = column[int(bad[0])], "If the comma is a decimal mark, add --decimal ,"
     where = table.source.entry(bad, f"{name} ", text)
     if not mark and _THOUSANDS.fullmatch(text):
-        meant, how = text.replace(",", "."), "and if it separates thousands, say --decimal ."
+        meant, how = text.replace(",", "."), "and if it separates thousands, add --decimal ."
         raise ValueError(f"{where} {text.replace(',', '')} or {meant}. {hint} {how}")
     raise ValueError(f"{where} not a finite number.{f' {hint}.' if ',' in text and mark == '.' else ''}")
 
@@ -306,8 +310,9 @@ def _probabilities(table: TextTable, labels: Labels, taken: tuple) -> tuple[np.n
     foreign = sorted(name for name in header if prefix and name.startswith(prefix) and name not in names)
     if foreign:
         text = (
-            f"{check.quoted(foreign)} beside {there!r} would be of a class that does not exist; the "
-            f"classes are {check.quoted(labels.class_names)}. Rename or remove what is no probability."
+            f"{check.quoted(foreign)} beside {there!r} would belong to a class that does not exist; the "
+            f"classes are {check.quoted(labels.class_names)}. Rename or remove columns that are not "
+            "probabilities."
         )
         raise ValueError(table.source.says(text))
     p = np.stack([numbers(table, name) for name in names], axis=1)
@@ -324,7 +329,7 @@ def _probabilities(table: TextTable, labels: Labels, taken: tuple) -> tuple[np.n
         total = f"{p[wrong[0]].sum():.6g}, not to 1.{other}"
         raise ValueError(f"{table.source.at(wrong)}: the class probabilities sum to {total}")
     rescaled = np.count_nonzero(off > _ROUNDING)
-    note = f"Class probabilities of {rescaled} rows sum to 1 within {off.max():.1g}: divided by their sum."
+    note = f"Class probabilities of {rescaled} rows were rescaled (sums off by at most {off.max():.1g})."
     return p / p.sum(axis=1, keepdims=True), (note,) if rescaled else ()
 
 
@@ -358,5 +363,5 @@ def one_column(table: TextTable, label: str, role: str, labels: Labels) -> None:
             option = "gold-label" if role == "gold" else "pred-label"
             raise ValueError(
                 f"{table.source.at(rows)}: {label!r} and {name!r} differ, and either may be the {role}: "
-                f"say which by label=... (at the command line --{option} {name})"
+                f"choose one by label=... (at the command line --{option} {name})"
             )

@@ -87,8 +87,8 @@ def write(
     named = (question or tags[0], tags[1] or shown, tags[2], shown)
     suggested = _suggested(header, rows, known)
     write_objects(path, (FORMATS[format][0](*one, agent, named) for one in suggested))
-    what = f"Annotators will see {repr(shown) if shown else 'the name of the task'}"
-    return f"{what}: the file has no column of texts." if known and not plain else None
+    what = f"annotators will see {repr(shown) if shown else 'the name of the task'}"
+    return f"The file has no column of texts, so {what}." if known and not plain else None
 
 
 def check_written(path: str | PathLike, format: str | None = None) -> None:

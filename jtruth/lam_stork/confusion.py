@@ -111,13 +111,13 @@ def _checked(
         check_shape(answers, "gold", "classes labels", classes=size)
         gold_size = answers.sum(axis=1)
         if (gold_size == 0).any():
-            raise ValueError(f"class {gold_size.argmin()} has no gold answer; every true class needs some")
+            raise ValueError(f"class {gold_size.argmin()} has no verified label; every true class needs some")
         matrix = answers / gold_size[:, None]
     condition = np.linalg.cond(matrix)
     if not condition < _SINGULAR:
         raise ValueError(
-            f"the labeler's confusion matrix is singular (condition {condition:.3g}): its labels cannot tell "
-            f"some classes apart; its rows are {matrix.tolist()}"
+            f"the labeler's confusion matrix is singular (condition {condition:.3g}), so its labels do not "
+            f"distinguish some classes; its rows are {matrix.tolist()}"
         )
     if prior is not None:
         prior = np.asarray(by_class(prior, range(size)), np.float64)
@@ -183,23 +183,23 @@ def recover_confusion(
     condition, warnings, outside = float(np.linalg.cond(matrix)), [], int((joint.value < -1e-12).sum())
     if condition > WARN_CONDITION:
         warnings.append(
-            f"the condition number of the labeler's confusion matrix is {condition:.3g}: errors of the "
-            "counts may be multiplied by as much; some classes are hardly told apart by the labels"
+            f"The labels hardly distinguish some classes: errors of the counts may be multiplied by the "
+            f"condition number of the confusion matrix, {condition:.3g}."
         )
     if outside:
         warnings.append(
-            f"{outside} of {table.size} joint probabilities are negative: no classifier has this "
-            "table; more samples, or better labels, are needed"
+            f"{outside} of {table.size} joint probabilities are negative, which is impossible: use more "
+            "samples, or better labels."
         )
     rows = confusion.value.sum(axis=1)
     if known is not None and np.abs(rows - 1).max() > 1e-6:
         warnings.append(
-            f"with the given prior the rows of the confusion matrix sum to {rows.round(3).tolist()}, not 1"
+            f"With the given prior, the rows of the confusion matrix sum to {rows.round(3).tolist()}, not 1."
         )
     if np.isfinite(gold_size).any() and ((matrix == 0) | (matrix == 1)).any():
         warnings.append(
-            "some kinds of wrong labels never occur in the gold: their rates count as exactly 0, and "
-            "intervals are too short"
+            "The intervals are too narrow: some kinds of wrong labels never occur in the gold, and their "
+            "rates count as exactly 0."
         )
     return ConfusionRecovery(
         joint, shares, confusion, precision, accuracy, matrix, condition, not outside, level, tuple(warnings)

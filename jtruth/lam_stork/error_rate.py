@@ -34,9 +34,10 @@ import numpy as np
 from scipy.special import betaincinv, ndtri
 
 from jtruth import _validation as check
-from jtruth._random import Stated, host_rng, stated
+from jtruth._random import Stated, host_rng, seeded, stated
 from jtruth._validation.in_range import check_counts, check_probabilities
 from jtruth.answers import Answer, Column, Document, Table, facts, warning_notes
+from jtruth.answers.blocks import share_text
 from jtruth.lam_stork.rates import ErrorBounds, bounds_over, error_bounds, true_error_rate
 from jtruth.stats.estimates import check_level
 
@@ -116,8 +117,9 @@ class RateEstimate(Answer):
         values = {"what": self.what, "value": self.value, "low": self.low, "high": self.high}
         column = Column("value", "estimate [interval]", ("low", "high"), ".4f")
         table = Table("", "The estimate", "what", (column,), (values,))
-        kind = f"{100 * self.level:g} %, {self.method}"
-        sentence = f"{self.what} {self.value:.4f} [{self.low:.4f}, {self.high:.4f}] ({kind})"
+        kind = f"{100 * self.level:g} % interval"
+        rate = share_text([self.value, self.low, self.high], kind)
+        sentence = f"{self.what[0].upper()}{self.what[1:]}: {rate}."
         about_it = facts(**values, level=self.level, method=self.method)
         about = f"{100 * self.level:g} % interval, {self.method}; key {self.key}"
         blocks = (table, warning_notes(self.warnings), about_it)
@@ -157,8 +159,8 @@ def _bootstrap(formula: Formula, shares: Sequence[Share], level: float, key: Any
     )
     if lost.any():
         warnings += (
-            f"{lost.sum()} of {_DRAWS} bootstrap samples leave the rate undefined: counted as beyond both "
-            "ends",
+            f"The rate is undefined in {lost.sum()} of {_DRAWS} bootstrap samples, which count as beyond "
+            "both ends.",
         )
     return float(values[~lost].std()) if not lost.all() else float("nan"), low, high, warnings
 
@@ -171,7 +173,7 @@ def _exact(formula: Formula, value: float, shares: Sequence[Share], level: float
     top, bottom = formula(*corners)
     signs = np.sign(bottom)
     if not (signs == signs[0]).all() or signs[0] == 0:
-        text = "at this level the counts do not rule out labels that say nothing: the interval is unbounded"
+        text = "The interval is unbounded, because at this level the labels may be uninformative."
         return error, -np.inf, np.inf, (text,)
     values = top / bottom
     return error, float(np.min(values)), float(np.max(values)), ()
@@ -180,8 +182,8 @@ def _exact(formula: Formula, value: float, shares: Sequence[Share], level: float
 def _one_sided(shares: Sequence[Share], method: str) -> tuple[str, ...]:
     """Of samples that were all of one kind: the variance of their share looks like 0 and is not."""
     return tuple(
-        f"all {x.size:.0f} observations of {x.name} agree ({x.value:.0f}): the {method} interval takes that "
-        "for certain and is too short; use method='exact'"
+        f"The {method} interval is too narrow, because all {x.size:.0f} observations of {x.name} agree "
+        f"({x.value:.0f}); use method='exact'."
         for x in shares
         if np.isfinite(x.size) and x.value in (0.0, 1.0)
     )
@@ -209,20 +211,23 @@ def rate_estimate(
         way = {"delta": _delta, "exact": _exact, "adjusted": _adjusted}[method]
         error, low, high, warnings = way(formula, value, shares, level)
     if not 0 <= value <= 1:
-        warnings = (f"the estimate is {value:.4g}, outside [0, 1]: {why}", *warnings)
+        warnings = (f"The estimate {value:.3g} lies outside [0, 1]: {why}", *warnings)
     elif low < 0 or high > 1:
-        warnings += (f"the interval [{low:.4g}, {high:.4g}] reaches beyond [0, 1]; shown as computed",)
+        warnings += (
+            f"The interval [{low:.3g}, {high:.3g}] reaches beyond [0, 1], and is shown as computed.",
+        )
     if bottom < 0:
         warnings = (swapped, *warnings)
     return RateEstimate(what, value, error, low, high, level, method, warnings, stated(key))
 
 
 _WHY = (
-    "chance, a mislabeling rate that is not that of these labels, or predictions that share the labels' "
-    "errors; `estimate_bounds` needs no independence"
+    "by chance, because the mislabeling rate is wrong, or because predictions share the labels' errors. "
+    "`estimate_bounds` needs no independence."
 )
 
 
+@seeded
 def estimate_error_rate(
     differ: HowMany, *, mislabeling: Known, method: str = "delta", level: float = 0.95, key: Any = None
 ) -> RateEstimate:
@@ -255,7 +260,7 @@ def estimate_error_rate(
     check.choose("method", method, INTERVALS)
     apparent, wrong = share(differ, "differ", DIFFER), share(mislabeling, "mislabeling")
     true_error_rate(apparent.value, wrong.value)  # refuses 1/2
-    swapped = f"mislabeling is {wrong.value:.3g}: labels are mostly wrong; are the classes swapped?"
+    swapped = f"Labels are mostly wrong (mislabeling {wrong.value:.3g}). Are the classes swapped?"
     texts = ("error rate of the classifier", _WHY, swapped)
 
     def formula(a: Any, m: Any) -> tuple[Any, Any]:  # (2), above and below the line
@@ -283,14 +288,14 @@ def estimate_bounds(
     risk = (1 - level) / (1 + np.isfinite(wrong.size))
     bounds, most = bounds_over(apparent.ends(risk), wrong.ends(risk), num_classes), wrong.ends(risk)[1]
     if not warnings and most >= (0.5 if num_classes == 2 else 1.0):
-        warnings = (f"mislabeling may be as high as {most:.3g}: non-negative dependence adds no bound",)
+        warnings = (f"Mislabeling may be as high as {most:.3g}, so non-negative dependence adds no bound.",)
     return bounds._replace(warnings=warnings)
 
 
 OF_SHARES = (*INTERVALS, "adjusted")
 _WHY_OF_SHARES = (
-    "chance, or a judge that errs otherwise here than where its sensitivity and specificity come from; "
-    "read it as the nearest of 0 and 1 only with that in mind"
+    "by chance, or because the judge's error rates differ from those where sensitivity and specificity were "
+    "measured."
 )
 
 
@@ -299,6 +304,7 @@ def corrected_share(called: Any, sensitivity: Any, specificity: Any) -> tuple[An
     return called + specificity - 1, sensitivity + specificity - 1 + 0 * called
 
 
+@seeded
 def rogan_gladen(
     called: HowMany,
     *,
@@ -338,10 +344,10 @@ def rogan_gladen(
     youden = corrected_share(*(x.value for x in judged))[1]
     if abs(youden) < 1e-12:
         raise ValueError(
-            f"sensitivity {judged[1].value:.4g} and specificity {judged[2].value:.4g} add up to 1: this "
-            "judge says nothing of the truth, and nothing can be corrected; use another judge or more gold"
+            f"sensitivity {judged[1].value:.4g} and specificity {judged[2].value:.4g} add up to 1, so this "
+            "judge is uninformative; use another judge or more gold"
         )
-    swapped = "the judge is worse than a guess (sensitivity + specificity < 1): are the classes swapped?"
+    swapped = "The judge is worse than guessing (sensitivity + specificity < 1). Are the classes swapped?"
     texts = ("share of positives", _WHY_OF_SHARES, swapped)
     return rate_estimate(corrected_share, judged, texts, method, level, key)
 
@@ -358,7 +364,7 @@ def _adjusted(_: Formula, value: float, shares: Sequence[Share], level: float) -
     (sens, sens_var), (spec, spec_var) = ((x.value, x.variance) for x in enlarged)
     youden = sens + spec - 1
     if abs(youden) < 1e-12:
-        return np.inf, -np.inf, np.inf, ("with one more answer of each kind the judge says nothing",)
+        return np.inf, -np.inf, np.inf, ("With one more answer of each kind, the judge is uninformative.",)
     centre = (called + spec - 1) / youden
     shift = 2 * z**2 * (centre * sens_var - (1 - centre) * spec_var)
     variance = called * (1 - called) / size + centre**2 * sens_var + (1 - centre) ** 2 * spec_var

@@ -78,8 +78,8 @@ def _warnings(apparent: Share, audit: Share, mean: float, wrong: float) -> Itera
 
     if wrong >= 0.01:
         yield (
-            f"with probability {wrong:.2g} the labels are wrong more often than right; an error rate and 1 "
-            "minus it are then hard to tell apart: audit more labels"
+            f"The labels are wrong more often than right with probability {wrong:.2g}, and then an error "
+            "rate and 1 minus it are hard to distinguish: audit more labels."
         )
     if np.isinf(audit.size):  # how probable so few, or so many, are for the best and the worst classifier
         ends, d = sorted((audit.value, 1 - audit.value)), apparent.value * apparent.size
@@ -90,9 +90,9 @@ def _warnings(apparent: Share, audit: Share, mean: float, wrong: float) -> Itera
         tail = min(law.cdf(mean), law.sf(mean))
     if tail < 1e-3:
         yield (
-            f"{apparent.value * apparent.size:.0f} disagreements of {apparent.size:.0f} contradict the "
-            f"mislabeling rate {audit.value:.3g} if errors are independent: predictions share the labels' "
-            "errors, or that rate is not that of these labels; see estimate_bounds"
+            f"If errors are independent, {apparent.value * apparent.size:.0f} disagreements of "
+            f"{apparent.size:.0f} contradict the mislabeling rate {audit.value:.3g}: predictions share the "
+            "labels' errors, or that rate is wrong (see estimate_bounds)."
         )
 
 

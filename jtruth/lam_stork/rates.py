@@ -26,9 +26,7 @@ def check_rate(value: Rates, name: str) -> None:
 def _check_informative(mislabeling: Rates) -> None:
     check_rate(mislabeling, "mislabeling")
     if is_concrete(mislabeling) and (np.asarray(mislabeling) == 0.5).any():
-        raise ValueError(
-            "mislabeling is 0.5: such labels say nothing about the truth of two classes; use other labels"
-        )
+        raise ValueError("mislabeling is 0.5, so these labels are uninformative; use other labels")
 
 
 def apparent_error_rate(error: Rates, mislabeling: Rates) -> Rates:
@@ -169,9 +167,9 @@ def error_bounds(apparent: float, mislabeling: float, *, num_classes: int = 2) -
     bounds = bounds_over((apparent, apparent), (mislabeling, mislabeling), num_classes)
     warnings, total = [], apparent + mislabeling
     if mislabeling >= (0.5 if num_classes == 2 else 1.0):
-        warnings.append("labels are wrong at least as often as right: non-negative dependence adds no bound")
+        warnings.append("Labels are mostly wrong, so non-negative dependence adds no bound.")
     if total > 1:
-        warnings.append(f"a + m is {total:.3g}, above 1: the upper bound is the sharper {bounds.upper:.3g}")
+        warnings.append(f"The sum a + m is {total:.3g}, above 1; the upper bound is {bounds.upper:.3g}.")
     return bounds._replace(warnings=tuple(warnings))
 
 

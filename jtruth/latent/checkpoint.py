@@ -30,8 +30,8 @@ _UNASKED = 5.0  # seconds before a bar appears that nobody asked for
 Report = Callable[[int, int], None]  # (steps done, steps planned so far), all chains together
 
 _LOST = (
-    "{} holds what this does not: another process wrote it meanwhile, or it is of something else. Nothing "
-    "was written; go on from what it holds (run the command again), or name another file"
+    "{} has other content: another process changed it, or it belongs to another run. Nothing was written; "
+    "run the command again to continue from that file, or name another file"
 )
 
 
@@ -64,7 +64,7 @@ class Checkpoint:
         version = about.get("jtruth", "of an older version")
         if mark != self.mark and version != __version__:
             raise ValueError(
-                f"{self.path} was written by jtruth {version}, and {__version__} cannot go on from it: "
+                f"{self.path} was written by jtruth {version}, and {__version__} cannot continue it: "
                 "use that version, remove the file, or give another path"
             )
         if mark != self.mark:
@@ -74,7 +74,7 @@ class Checkpoint:
             )
         if content != _content(arrays, words):
             raise ValueError(
-                f"{self.path} was changed after it was written (its digest differs): take a copy of it"
+                f"{self.path} was changed after it was written (its digest differs): use an intact copy"
             )
         return arrays, words
 

@@ -94,7 +94,7 @@ def _limits(effort: Effort, lineages: int, work: float) -> Limits:
     if effort.give_up and affordable < _FIRST:
         raise TooLarge(
             f"the data are too large for this model: {_USUAL + _FIRST} moves of {lineages} points compute "
-            f"{(_USUAL + _FIRST) * move:.2g} numbers and {effort.max_work:.2g} are allowed"
+            f"{(_USUAL + _FIRST) * move:.2g} numbers, but {effort.max_work:.2g} are allowed"
         )
     most = max(wanted, block * (min(effort.max_sweeps // lineages, affordable) // block))
     return 0, wanted, most, affordable < effort.max_sweeps // lineages

@@ -4,6 +4,7 @@ A program is compiled for each number of rows, so it is rounded up to a few size
 stands for no samples.
 """
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,7 +35,7 @@ def merge_samples(labels: Labels, y_pred: np.ndarray | None, gold: np.ndarray | 
     unknown = np.full(size, -1, np.int64)
     extra = [unknown if a is None else np.asarray(a, np.int64) for a in (y_pred, gold)]
     first, row, count = equal_rows(np.column_stack([labels.patterns().inverse, *extra]))
-    return Rows(labels.restrict(first), extra[0][first], extra[1][first], count, row)
+    return Rows(replace(labels, tasks=None).restrict(first), extra[0][first], extra[1][first], count, row)
 
 
 def equal_rows(table: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -46,7 +47,7 @@ def equal_rows(table: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return first[order], place[kind], count[order]
 
 
-def by_number(labels: Labels, rows: Rows) -> np.ndarray:
+def groups_by_number(labels: Labels, rows: Rows) -> np.ndarray:
     """(rows,) 0..V-1: rows with equally many labels are a group, at most `_GROUPS` of about equal sizes."""
     number = labels.labels_per_sample()
     first = np.zeros(rows.multiplicity.size, np.int64)

@@ -84,7 +84,7 @@ class Convergence(NamedTuple):
             return None
         return (
             f"The sampler did not converge: stopped by {self.stopped_by} after {self.num_sweeps} sweeps with "
-            f"{extremes(self.rhat, self.ess, ' and ')}. Intervals may be off; allow more work or sweeps."
+            f"{extremes(self.rhat, self.ess, ' and ')}. Intervals may be wrong; allow more work or sweeps."
         )
 
 
@@ -102,7 +102,7 @@ def limits(effort: Effort, chains: int, numbers: float, *, apart: bool = False) 
     if effort.give_up and allowed < 2 * FEWEST:
         raise TooLarge(
             f"the data are too large for this model: {2 * FEWEST} sweeps of {chains} chains compute "
-            f"{2 * FEWEST * chains * numbers:.2g} numbers and {effort.max_work:.2g} are allowed"
+            f"{2 * FEWEST * chains * numbers:.2g} numbers, but {effort.max_work:.2g} are allowed"
         )
     usual = _APART if apart else _AT_MODE
     burn_in = usual if effort.burn_in is None else effort.burn_in
@@ -140,7 +140,9 @@ def by_number(values: dict[str, np.ndarray]) -> dict[str, float]:
 
 def extremes(rhat: dict[str, float], ess: dict[str, float], between: str = ", ") -> str:
     """The worst of both, in words."""
-    high = max(rhat, key=lambda k: np.nan_to_num(rhat[k]), default="nothing")
+    if not rhat:
+        return f"uneven importance weights (effective sample size {min(ess.values(), default=0):.0f})"
+    high = max(rhat, key=lambda k: np.nan_to_num(rhat[k]))
     low = min(ess, key=lambda k: np.nan_to_num(ess[k], nan=np.inf), default="nothing")
     return (
         f"split R-hat {rhat.get(high, np.nan):.3f} for {high}{between}effective sample size "

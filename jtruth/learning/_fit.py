@@ -63,7 +63,7 @@ class Fit(NamedTuple):
         if "bootstrap" in self.own:
             return np.quantile(self.own["bootstrap"], tails, axis=0)
         if "concentration" not in self.own:
-            raise ValueError("this fit has no intervals; quick_labelers, fit_joint and fit_nuts have")
+            raise ValueError("this fit has no intervals; use quick_labelers, fit_joint or fit_nuts")
         a = self.own["concentration"]
         b = a.sum(axis=2, keepdims=True) - a
         ends = np.array([betaincinv(np.maximum(a, 1e-300), np.maximum(b, 1e-300), p) for p in tails])
@@ -76,7 +76,7 @@ class Fit(NamedTuple):
             ValueError: another method than `fit_hierarchical` and `fit_domains`.
         """
         if "posterior" not in self.own:
-            raise ValueError("this fit has no draws of accuracies; fit_hierarchical and fit_domains have")
+            raise ValueError("this fit has no draws of accuracies; use fit_hierarchical or fit_domains")
         draws = self.own["posterior"].labeler_accuracy
         ends = np.array([DrawsEstimate(column).interval(level) for column in draws.T])
         return ends.reshape(*self.own["accuracy"].shape, 2)
@@ -99,8 +99,8 @@ class Fit(NamedTuple):
         if "accuracy" in own:
             return noise.Symmetric(1.0 - own["accuracy"], classes)
         raise ValueError(
-            "this fit has no error rates of codes, so no model of `jtruth.noise` holds it; choose a method "
-            "that estimates how labelers err, or hand over its array by_class, where it has one"
+            "this fit has no error rates, so it gives no model of `jtruth.noise`; choose a method that "
+            "estimates error rates, or use its array by_class, if it has one"
         )
 
 
@@ -136,7 +136,7 @@ def gold_and_prior(labels: Any, gold: Any, prior: Any) -> tuple[np.ndarray, np.n
     must_be_labels(labels)
     check.check_entries(labels.arrays, (labels.num_samples, labels.num_labelers, labels.num_classes))
     if not labels.num_labels:
-        raise ValueError("labels holds no label at all, so there is nothing to learn from")
+        raise ValueError("labels has no label, so there is nothing to learn from")
     known = np.full(labels.num_samples, -1, np.int64)
     if gold is not None:
         gold = np.asarray(gold)
@@ -151,7 +151,7 @@ def known_prior(prior: Any, classes: Sequence[Any], known: np.ndarray) -> np.nda
     """A class prior as float64 that sums to 1, of no class that gold denies."""
     prior = validate_prior(prior, len(classes), classes).astype(np.float64)
     if (prior[known[known >= 0]] == 0).any():
-        raise ValueError("a class has prior 0 but gold says that it occurs; raise its prior")
+        raise ValueError("a class has prior 0 but occurs in gold; raise its prior")
     return prior / prior.sum()
 
 
@@ -217,6 +217,6 @@ def exchanged(confusion: np.ndarray, classes: tuple) -> Iterator[str]:
     own = np.diag(confusion)
     for a, b in np.argwhere(np.triu(own[:, None] + own[None, :] < confusion + confusion.T, 1)).tolist():
         yield (
-            f"Classes {classes[a]!r} and {classes[b]!r} look swapped: together the labelers call each by the "
-            "other's name more often than by its own. Gold labels for a few samples would settle it."
+            f"Classes {classes[a]!r} and {classes[b]!r} look swapped: the labelers use each name more often "
+            "for the other class. Gold labels for a few samples would settle it."
         )

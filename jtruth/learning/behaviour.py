@@ -18,6 +18,7 @@ bootstrap: Wu, Annals of Statistics 14, 1986). Each eighth of the time has class
 may become more or less frequent. False alarms and power: `benchmarks/checks.py`.
 """
 
+import math
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -30,7 +31,7 @@ from jtruth import _host
 from jtruth._one_line import one_line
 from jtruth._random import as_key, host_rng
 from jtruth.labels import Labels
-from jtruth.learning._fit import clamp, counts_of_labels
+from jtruth.learning._fit import clamp
 from jtruth.posterior import validate_prior
 from jtruth.stats.agreement import first_labels, labeler_pairs
 
@@ -94,13 +95,14 @@ def labeler_behaviour(
     if (matrices <= 0).any():
         t = int(np.argwhere((matrices <= 0).any(axis=(1, 2)))[0, 0])
         raise ValueError(
-            f"the matrix of labeler {t} holds a 0: learn it with pseudo-counts, or take posterior means"
+            f"the matrix of labeler {t} has a 0: learn it with pseudo-counts, or use posterior means"
         )
     prior = validate_prior(prior, labels.num_classes, labels.class_names)
     sample, labeler, label = labels.entries()
     size, classes = labels.num_labelers, labels.num_classes
     joint = _host.labels_log_likelihood(matrices, *labels.arrays, labels.num_samples) + _host.log(prior)
-    without = softmax(joint[sample] - np.log(matrices[labeler, :, label]), axis=1)  # by all other labels
+    own = np.log(matrices).swapaxes(0, 1).reshape(classes, -1).take(labeler * classes + label, axis=1)
+    without = _shares(joint.T.take(sample, axis=1) - own).T  # by all other labels
     if gold is not None:
         without = clamp(without, np.asarray(gold)[sample])
     rows = population(matrices, labels.labels_per_labeler())
@@ -152,18 +154,33 @@ def one_matrix(
 
     `without` is the class posterior of each label's sample without that label; first comes that with it.
     """
-    q, log_without = without, _host.log(without)
+    place, shape = labeler * rows.shape[2] + label, (num_labelers, rows.shape[2])
+    q = without = np.ascontiguousarray(without.T)  # (classes, labels): millions of labels, class by class
+    log_without = _host.log(without)
+
+    def counts(q: np.ndarray) -> np.ndarray:
+        return np.stack([np.bincount(place, of, math.prod(shape)).reshape(shape) for of in q], axis=1)
+
     for _ in range(_STEPS):
-        alpha = rows + counts_of_labels(q, labeler, label, num_labelers)
+        alpha = rows + counts(q)
         mean_log = digamma(alpha) - digamma(alpha.sum(axis=2, keepdims=True))
-        new = softmax(log_without + mean_log[labeler, :, label], axis=1)
+        new = np.stack([row.ravel().take(place) for row in mean_log.swapaxes(0, 1)])
+        new = _shares(new + log_without)
         still = np.abs(new - q).max(initial=0) < _STILL
         q = new
         if still:
             break
-    entropy = -rel_entr(q, without).sum(axis=1)
-    marginal = _evidence(counts_of_labels(q, labeler, label, num_labelers), rows).sum(axis=1)
-    return q, np.bincount(labeler, entropy, num_labelers) + marginal
+    entropy = -rel_entr(q, without).sum(axis=0)
+    marginal = _evidence(counts(q), rows).sum(axis=1)
+    return q.T, np.bincount(labeler, entropy, num_labelers) + marginal
+
+
+def _shares(logs: Float[np.ndarray, "classes labels"]) -> Float[np.ndarray, "classes labels"]:
+    """Probabilities of classes, in place of their logs: many times as fast as along the last axis."""
+    logs -= logs.max(axis=0)
+    np.exp(logs, out=logs)
+    logs /= logs.sum(axis=0)
+    return logs
 
 
 def _evidence(

@@ -21,6 +21,7 @@ from jaxtyping import Float, Num
 from scipy.special import ndtri, softmax
 
 from jtruth._host import diagonal_rows, labels_log_likelihood, log, vote_shares
+from jtruth._random import seeded
 from jtruth._validation import quoted
 from jtruth._validation.in_range import check_not_negative
 from jtruth.labels import Labels
@@ -29,6 +30,7 @@ from jtruth.learning._fit import Fit, clamp, exchanged, gold_and_prior, one_hot,
 _LEVEL = 0.95  # of the one-sided error that an accuracy must be above chance by
 
 
+@seeded
 def fit_known_classes(
     labels: Labels, *, key: Any = None, gold: Any = None, prior: Any = None, pseudo: float = 1.0
 ) -> Fit:
@@ -52,7 +54,7 @@ def fit_known_classes(
     """
     known, fixed = gold_and_prior(labels, gold, prior)
     if not (known >= 0).any():
-        raise ValueError("gold holds no known class: counting needs samples of known class; use fit_joint")
+        raise ValueError("gold has no known class, but counting needs samples of known class; use fit_joint")
     check_not_negative(pseudo, "pseudo")
     classes = labels.num_classes
     counts = soft_counts(labels, one_hot(known, classes))
@@ -73,13 +75,13 @@ def fit_known_classes(
 def _doubts(counts: np.ndarray, labels: Labels, known: np.ndarray, contradicted: np.ndarray) -> Any:
     workers = labels.worker_names
     for c in np.flatnonzero(np.bincount(known[known >= 0], minlength=labels.num_classes) == 0):
-        yield f"No sample is known to be of class {labels.class_names[c]!r}: its rows are the pseudo-counts."
+        yield f"No verified sample is of class {labels.class_names[c]!r}, so its rows are the pseudo-counts."
     none = np.flatnonzero(counts.sum(axis=(1, 2)) == 0)
     if none.size:
         names = quoted(workers[t] for t in none)
-        yield f"{none.size} labelers labelled no sample of known class ({names}): only pseudo-counts speak."
+        yield f"{none.size} labelers have no verified label ({names}), so their rows are the pseudo-counts."
     if contradicted.any():
-        yield f"{contradicted.sum()} samples are impossible at these rates: equal shares are given there."
+        yield f"{contradicted.sum()} samples are impossible at these rates; their classes get equal shares."
     yield from unlabelled(labels)
     yield from exchanged(counts.sum(axis=0), labels.class_names)
 
@@ -112,12 +114,12 @@ def check_consistency(
     doubts = []
     if not weak.all():
         doubts.append(
-            f"Labelers {quoted(names[t] for t in np.flatnonzero(~weak))} are not clearly better than chance: "
-            "rates learned without gold are only sure to go to the truth if all are (Donmez et al. 2010)."
+            f"Labelers {quoted(names[t] for t in np.flatnonzero(~weak))} are not clearly better than chance. "
+            "Rates learned without gold are consistent only if all are (Donmez et al. 2010)."
         )
     if even and not compared:
         doubts.append(
-            "The class prior is even and there are no three labelers better than chance to compare: error "
-            "rates cannot be learned without gold (Donmez et al. 2010)."
+            "The class prior is even, and fewer than three labelers are better than chance, so error rates "
+            "cannot be learned without gold (Donmez et al. 2010)."
         )
     return tuple(doubts)

@@ -34,9 +34,9 @@ def deserted(class_posterior: np.ndarray, labels: Labels) -> Iterator[str]:
     given = class_posterior.sum(axis=0)
     for c in np.flatnonzero((expected >= _VOTED) & (given < _LEFT * expected)).tolist():
         yield (
-            f"Hardly any sample is of class {labels.class_names[c]!r} ({given[c]:.1f} expected), though by "
-            f"shares of votes it would be {expected[c]:.1f}: the method may have collapsed onto the other "
-            "classes. Compare with another method, or give gold labels for a few samples."
+            f"Hardly any sample is of class {labels.class_names[c]!r} ({given[c]:.1f} expected), but by vote "
+            f"shares {expected[c]:.1f} would be: the method may have collapsed onto the other classes. "
+            "Compare with another method, or give gold labels for a few samples."
         )
 
 
@@ -49,11 +49,11 @@ def fit_majority_vote(labels: Labels, *, key: Any = None, gold: Any = None, prio
     known, prior = gold_and_prior(labels, gold, prior)
     if prior is not None:
         raise ValueError(
-            "majority vote has no use for a class prior; leave prior out, or choose another method"
+            "the majority vote does not use a class prior; leave prior out, or choose another method"
         )
     shares = clamp(_host.vote_shares(labels.counts()), known)
     none = np.count_nonzero((labels.labels_per_sample() == 0) & (known < 0))
-    doubts = (f"{none} samples have no label; every class has the same share there.",) if none else ()
+    doubts = (f"{none} samples have no label, and get equal class probabilities.",) if none else ()
     return Fit(shares.mean(axis=0), shares, float("nan"), warnings=doubts)
 
 
@@ -71,25 +71,25 @@ class Method(NamedTuple):
 
 
 _METHODS = (
-    Method("majority_vote", "every vote counts the same", fit_majority_vote,
+    Method("majority_vote", "every label has the same weight", fit_majority_vote,
            takes_prior=False, estimates_noise=False),
     Method("dawid_skene", "each labeler has a confusion matrix and errs independently of the others",
            fit_dawid_skene),
-    Method("kos", "a labeler is right with one probability in both classes and errs independently of others",
+    Method("kos", "each labeler has one accuracy for both classes and errs independently of the others",
            fit_kos, takes_prior=False, estimates_noise=False, refuses=kos_refuses),
-    Method("hierarchical", "confusion matrices of labelers are alike, errors independent, and all that is "
-           "unknown is averaged over", fit_hierarchical, draws=True),
+    Method("hierarchical", "confusion matrices of labelers are similar, errors are independent, and all "
+           "unknowns are integrated out", fit_hierarchical, draws=True),
     Method("one_coin", "each labeler has one error rate, whatever the class, and errs independently",
            fit_one_coin),
-    Method("difficulty_fallibility", "samples differ in difficulty and labelers in fallibility; errors go to "
-           "all wrong classes alike", fit_difficulty_fallibility),
-    Method("glad", "labelers differ in ability, samples in difficulty, and able labelers suffer less from it",
+    Method("difficulty_fallibility", "samples differ in difficulty and labelers in fallibility; all wrong "
+           "classes are equally likely", fit_difficulty_fallibility),
+    Method("glad", "labelers differ in ability and samples in difficulty, which affects able labelers less",
            fit_glad),
-    Method("welinder", "samples lie between two classes; labelers differ in how well they see where, each "
-           "draws a line", fit_welinder, refuses=not_two_classes),
+    Method("welinder", "samples lie on a line between two classes; labelers differ in precision and "
+           "threshold", fit_welinder, refuses=not_two_classes),
     Method("label_model", "each labeler has error rates for two classes and errs independently of the others",
            fit_label_model, refuses=label_model_refuses),
-    Method("minimax_entropy", "labelers and samples confuse classes, their effects add up; classes are even",
+    Method("minimax_entropy", "labelers and samples have additive confusion effects; classes are even",
            fit_minimax_entropy, refuses=one_class_only),
 )  # fmt: skip
 METHODS: dict[str, Method] = {method.name: method for method in _METHODS}

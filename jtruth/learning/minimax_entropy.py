@@ -28,6 +28,7 @@ from scipy.special import softmax
 from jtruth import _validation as check
 from jtruth._arrays import AnyArray
 from jtruth._iterate import minimise
+from jtruth._random import seeded
 from jtruth._validation.in_range import check_positive
 from jtruth.labels import Labels
 from jtruth.learning._fit import Fit, exchanged, first_guess, not_converged, soft_counts, unlabelled
@@ -73,10 +74,11 @@ def minimax_entropy(
 def one_class_only(labels: Labels) -> str | None:
     """Why minimax entropy cannot take these labels."""
     if np.count_nonzero(labels.counts().sum(axis=0)) < 2:
-        return "all labels are equal, and with even classes nothing then tells one class from another"
+        return "all labels are equal, so even classes cannot be distinguished"
     return None
 
 
+@seeded
 def fit_minimax_entropy(
     labels: Labels,
     *,

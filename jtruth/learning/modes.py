@@ -37,6 +37,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from jtruth import _host
+from jtruth._random import seeded
 from jtruth.labels import Labels
 from jtruth.learning._fit import Fit, exchanged, first_guess, soft_counts, unlabelled
 from jtruth.learning.annotation.models import beta_levels, chances
@@ -50,6 +51,7 @@ _PSEUDO = Smoothing(0.5, 0.1)  # counts added to the matrices of `fit_sequential
 _SHOWN = 0.1, 0.5  # counts added to labels shown that were repeated unseen, and to those that were not
 
 
+@seeded
 def fit_difficulty_fallibility(
     labels: Labels,
     *,
@@ -80,7 +82,7 @@ def fit_difficulty_fallibility(
     most = int(labels.labels_per_sample().max())
     if most > 2 * _MOST_LEVELS:
         raise ValueError(
-            f"a sample has {most} labels; a difficulty is summed out exactly for at most {2 * _MOST_LEVELS}"
+            f"a sample has {most} labels, but difficulty is summed out exactly for at most {2 * _MOST_LEVELS}"
         )
     levels = beta_levels(1.0, 5.0, most + 2)  # two more: for mean and variance of the difficulty
     start = np.tile([0.3, 0.7], (em.bucket(labels.num_labelers), 1)), shares
@@ -92,7 +94,7 @@ def fit_difficulty_fallibility(
         "difficulty": mean,
         "difficulty_sd": np.sqrt((level * (nodes - mean[:, None]) ** 2).sum(axis=1)),
     }
-    doubts = unlabelled(labels, labelers="their fallibility means nothing.")
+    doubts = unlabelled(labels, labelers="their fallibility is that of the prior.")
     return em.fitted(labels, known, end, doubts, **own)
 
 
@@ -108,6 +110,7 @@ def difficulty_fallibility(data: em.LongForm, settings: Any) -> em.Model:
     return em.of_probabilities(joint, (jnp.zeros((1, 2), nodes.dtype),))
 
 
+@seeded
 def fit_glad(
     labels: Labels,
     *,
@@ -199,6 +202,7 @@ def not_two_classes(labels: Labels) -> str | None:
     )
 
 
+@seeded
 def fit_welinder(
     labels: Labels,
     *,
@@ -308,9 +312,9 @@ def _against_votes(posterior: Any, labels: Labels) -> Iterator[str]:
     against = (posterior.argmax(axis=1) != votes.argmax(axis=1)) & clear
     if against.sum() > _AGAINST * clear.sum():
         yield (
-            f"{against.sum()} of {clear.sum()} samples have another class than most of their labels say: the "
-            'most probable positions may follow one labeler. Compare with fit_nuts("welinder"), which '
-            "averages over positions, or with another method."
+            f"{against.sum()} of {clear.sum()} samples have another class than the majority of their labels: "
+            'the estimated positions may follow one labeler. Compare with fit_nuts("welinder") or another '
+            "method."
         )
 
 
@@ -372,7 +376,7 @@ def previous_label(labels: Labels, order: Any) -> np.ndarray:
     tied = np.flatnonzero(same & (when[entry][1:] == when[entry][:-1]))
     if tied.size:
         k, other = sorted(entry[tied[0] : tied[0] + 2].tolist())
-        raise ValueError(f"entries {k} and {other} of sample {sample[k]} have the same time: who was first?")
+        raise ValueError(f"entries {k} and {other} of sample {sample[k]} have the same time, so no order")
     previous = np.full(label.size, -1, np.int64)
     previous[entry[1:][same]] = label[entry[:-1][same]]
     return previous

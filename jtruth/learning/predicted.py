@@ -30,12 +30,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
-from scipy.special import ndtri, softmax
+from scipy.special import softmax
 
 from jtruth import _validation as check
 from jtruth._arrays import safe_log
 from jtruth._host import cross_table, diagonal_rows, log, vote_shares
-from jtruth._random import as_key, host_rng
+from jtruth._random import as_key, host_rng, seeded
 from jtruth._validation.in_range import check_not_negative, check_rows, check_whole
 from jtruth.labels import Labels
 from jtruth.learning._fit import Fit, check_steps, clamp, gold_and_prior
@@ -81,8 +81,8 @@ def one_label(
     bad = np.flatnonzero(number != 1)
     if bad.size:
         raise ValueError(
-            f"sample {bad[0]} has {number[bad[0]]} labels ({bad.size} such samples); this method takes one"
-            " for each. For several labelers use fit_joint, or choose one label (select_labelers)"
+            f"sample {bad[0]} has {number[bad[0]]} labels ({bad.size} such samples), but this method needs "
+            "one per sample. For several labelers use fit_joint, or choose one label (select_labelers)"
         )
     shape = (labels.num_samples, labels.num_classes)
     q = np.asarray(probabilities, np.float64)
@@ -182,13 +182,13 @@ def _lowest(score: np.ndarray, among: np.ndarray, number: int) -> np.ndarray:
 def _doubts_of_counts(confident: Any, labels: Labels, by_label: np.ndarray) -> Any:
     names = labels.class_names
     for c in np.flatnonzero(np.isinf(confident["thresholds"])):
-        yield f"No sample is labelled {names[c]!r}, so nothing says how sure is sure enough of that class."
+        yield f"No sample is labelled {names[c]!r}, so that class has no confidence threshold."
     for c in np.flatnonzero((confident["counts"].sum(axis=1) == 0) & np.isfinite(confident["thresholds"])):
-        yield f"No sample is confidently of class {names[c]!r}: its row is uniform and means nothing."
+        yield f"No sample is confidently of class {names[c]!r}, so its row is uniform and uninformative."
     if (none := (confident["confident"] < 0).mean()) > 0.5:
-        yield f"{none:.0%} of the samples are confidently of no class: the counts rest on the others."
+        yield f"{100 * none:.0f} % of the samples have no confident class; the counts use the others."
     if stray := int((by_label.sum(axis=1) == 0).sum()):
-        yield f"{stray} labels are impossible by probabilities and counts; their class posterior is uniform."
+        yield f"{stray} labels have probability 0 under the fit; their class posterior is uniform."
 
 
 def noise_layer(data: em.LongForm, settings: Any) -> em.Model:
@@ -221,6 +221,7 @@ def _slopes(posterior: Any, q: Any) -> Any:
     return (posterior - q) * safe_log(jnp.where(q > 0, q, 1))
 
 
+@seeded
 def fit_noise_layer(
     labels: Labels,
     probabilities: Any,
@@ -315,31 +316,16 @@ def sharpened(labels: Labels, probabilities: Any) -> Float[np.ndarray, "samples 
     return max(tried, key=lambda one: one[0])[1]
 
 
-def thresholds_mislead(fit: Fit, matrix: Any, *, level: float = 0.99) -> tuple[str, ...]:
-    """A sentence for each class whose rate of right labels in another matrix is unlikely by the noise layer.
-
-    `level`: probability that no class of all is named if `matrix` (classes, classes) is right.
-    """
-    other, own = np.diag(np.asarray(matrix, np.float64)), np.diag(fit.matrices[0])
-    error = np.maximum(np.diagonal(fit.bootstrap, axis1=1, axis2=2).std(axis=0), 1 / (fit.row_labels + 2))
-    far = np.abs(other - own) > -ndtri((1 - level) / (2 * own.size)) * error
-    return tuple(
-        f"Thresholds mislead for class {c}: they say that {other[c]:.1%} of its labels are "
-        f"right, the likelihood {own[c]:.1%} +- {error[c]:.1%}."
-        for c in np.flatnonzero(far).tolist()
-    )
-
-
 def _doubts_of_layer(fit: Fit, names: Any, unsettled: int) -> Any:
     if not fit.converged or unsettled:
         yield f"EM did not converge ({unsettled} of {len(fit.bootstrap)} bootstrap samples); raise max_steps."
     if np.isnan(fit.slope):
-        yield "Whether the probabilities fit the true class cannot be told from these labels."
+        yield "These labels cannot show whether the probabilities are calibrated."
     elif abs(fit.slope) > _UNFIT:
-        way, errors = ("timid", "few") if fit.slope > 0 else ("sure", "many")
+        way, errors = ("underconfident", "few") if fit.slope > 0 else ("overconfident", "many")
         yield (
-            f"The probabilities are too {way} about the true class (slope {fit.slope:+.1f} standard errors), "
-            f"so too {errors} errors are found; calibrate the classifier on samples of known class."
+            f"The classifier is {way} (slope {fit.slope:+.1f} standard errors), so too {errors} label errors "
+            "are found. Calibrate it on verified samples."
         )
     for c in np.flatnonzero(fit.row_labels < 1):
-        yield f"Less than one sample seems to be of class {names[c]!r}; its row comes from pseudo-counts."
+        yield f"Fewer than one sample is expected in class {names[c]!r}, so its row comes from pseudo-counts."

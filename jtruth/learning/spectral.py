@@ -42,10 +42,11 @@ from scipy.special import softmax
 
 from jtruth import _validation as check
 from jtruth._host import log, vote_shares
+from jtruth._random import seeded
 from jtruth.labels import Labels
 from jtruth.learning._fit import Fit, check_steps, clamp, exchanged, gold_and_prior, not_converged, unlabelled
 
-_NO_PRIOR = "KOS has no use for a class prior; leave prior out, or choose another method"
+_NO_PRIOR = "KOS does not use a class prior; leave prior out, or choose another method"
 _MOST_VOTERS = 20  # labelers whose third moments give the class prior: those with most labels
 
 
@@ -53,12 +54,13 @@ def kos_refuses(labels: Labels) -> str | None:
     """Why KOS cannot take these labels."""
     if labels.num_classes != 2:
         return (
-            f"KOS knows two classes and the labels have {labels.num_classes}; for more choose dawid_skene "
+            f"KOS handles two classes, but the labels have {labels.num_classes}; for more choose dawid_skene "
             "(a matrix for each labeler) or one_coin (one error rate each)"
         )
     return None
 
 
+@seeded
 def fit_kos(
     labels: Labels,
     *,
@@ -119,7 +121,7 @@ def fit_kos(
     posterior = clamp(np.stack([1 - one, one], axis=1), known)
     doubts = [*not_converged("Message passing", converged, steps)]
     if tied := int((even & (known < 0)).sum()):
-        doubts.append(f"Messages about {tied} samples cancel or are missing; both classes have 1/2 there.")
+        doubts.append(f"Messages about {tied} samples cancel or are missing; both classes get 1/2.")
     own, shares = {"score": score, "weight": weight}, posterior.mean(axis=0)
     return Fit(shares, posterior, float("nan"), converged, steps, tuple(doubts), own)
 
@@ -228,12 +230,12 @@ def _unusable(labels: Labels) -> str | None:
     """What is wrong with the labels, whoever gave them to whom."""
     if labels.num_classes != 2:
         return (
-            f"the label model knows two classes and these are {labels.num_classes}; for more choose "
+            f"the label model handles two classes, but these are {labels.num_classes}; for more choose "
             "dawid_skene, the same model by maximum likelihood"
         )
     active = labels.labels_per_labeler() > 0
     if active.sum() < 3:
-        return f"triplets need three labelers and {active.sum()} gave labels; get labels from a third"
+        return f"triplets need three labelers, but {active.sum()} gave labels; collect labels from a third"
     if np.count_nonzero(labels.counts().sum(axis=0)) < 2:
         return "all labels are equal, so they have no covariance to learn from"
     if labels.has_repeats():
@@ -241,6 +243,7 @@ def _unusable(labels: Labels) -> str | None:
     return None
 
 
+@seeded
 def fit_label_model(
     labels: Labels,
     *,
@@ -317,11 +320,11 @@ def _edges(labels: Labels, edges: Any) -> tuple[np.ndarray, np.ndarray]:
     group, pairs = np.arange(labels.num_labelers), []
     for edge in edges:
         if isinstance(edge, str) or len(edge) != 2:
-            raise ValueError(f"edge {edge!r} is no pair of workers; give a list of pairs (worker, worker)")
+            raise ValueError(f"edge {edge!r} is not a pair of workers; give a list of pairs (worker, worker)")
         a, b = (labels.worker_index(worker) for worker in edge)
         if group[a] == group[b]:
             raise ValueError(
-                f"edge {tuple(edge)!r} closes a circle of dependent labelers; leave out one edge of it, so "
+                f"edge {tuple(edge)!r} closes a cycle of dependent labelers; leave out one edge of it, so "
                 "that edges form trees"
             )
         group = np.where(group == group[b], group[a], group)
@@ -337,9 +340,9 @@ def _no_triplet(labels: Labels, apart: np.ndarray, mask: np.ndarray) -> str | No
         return None
     workers = labels.worker_names
     return (
-        f"no triplet says how {check.quoted(workers[t] for t in np.flatnonzero(without))} err: it takes two "
-        "others who share samples with each other and with them and are connected by no edges; give fewer "
-        "edges, or more labels"
+        "no triplet identifies the error rates of "
+        f"{check.quoted(workers[t] for t in np.flatnonzero(without))}: it needs two others who share samples "
+        "with them and with each other, without edges; give fewer edges, or more labels"
     )
 
 
@@ -370,8 +373,8 @@ def _doubts_of_moments(matrices: np.ndarray, square: np.ndarray, labels: Labels,
     workers = labels.worker_names
     odd = np.flatnonzero((square <= 0) & (labels.labels_per_labeler() > 0))
     if odd.size:
-        yield f"Triplets contradict each other for {check.quoted(workers[t] for t in odd)}: chance, or edges."
+        yield f"Triplets disagree for {check.quoted(workers[t] for t in odd)}, by chance or missing edges."
     if moved:
-        yield f"{moved} probabilities were estimated below what half a label allows, and moved there."
+        yield f"{moved} probabilities were estimated below that of half a label, and set to it."
     yield from unlabelled(labels)
     yield from exchanged(np.einsum("t,tck->ck", labels.labels_per_labeler(), matrices), labels.class_names)

@@ -83,7 +83,7 @@ class Values(NamedTuple):
         sample, labeler, label = labels.entries()
         if labels.has_repeats():
             raise ValueError(
-                "some labelers graded a sample more than once: OrdinalLink takes one label of each"
+                "some labelers graded a sample more than once, but OrdinalLink needs one label of each"
             )
         return cls(sample, labeler, rank[label], labels.task_names, labels.worker_names)
 
@@ -94,7 +94,7 @@ class Values(NamedTuple):
         bad = np.flatnonzero(~((value >= 0) & (value < most) & (value == np.floor(value)))) if good else [0]
         if len(bad):
             raise ValueError(
-                f"row {bad[0]}: {value[bad[0]]!r} is no {what}; give whole numbers 0 to {most - 1}"
+                f"row {bad[0]}: {value[bad[0]]!r} is not a {what}; give whole numbers 0 to {most - 1}"
             )
         return value.astype(np.int64)
 
@@ -124,7 +124,7 @@ class SymbolMatrices(NamedTuple):
             )
         if value.ndim == 2 and not value.any(axis=1).all():
             row = int(np.flatnonzero(~value.any(axis=1))[0])
-            raise ValueError(f"row {row}: a set without a class says that none is right; leave the row out")
+            raise ValueError(f"row {row}: the set is empty; leave the row out")
         if value.ndim != 2:
             symbols = max(num_classes, int(value.max()) + 1)
             values.codes(symbols, "symbol")
@@ -184,8 +184,8 @@ class DirichletChannel(NamedTuple):
         bad = np.flatnonzero(~(p > 0).all(axis=1))
         if bad.size:
             raise ValueError(
-                f"row {bad[0]}: {p[bad[0]].tolist()} holds a 0 or less, which no Dirichlet law gives "
-                f"({bad.size} such rows); mix in how sure anybody can be, e.g. 0.98 * p + 0.02 / classes"
+                f"row {bad[0]}: {p[bad[0]].tolist()} has a number of 0 or less, impossible for a Dirichlet "
+                f"distribution ({bad.size} such rows); mix with uniform, e.g. 0.98 * p + 0.02 / classes"
             )
         return cls(np.tile(1.0 + 2.0 * np.eye(num_classes), (len(values.workers), 1, 1)))
 
@@ -238,9 +238,7 @@ class OrdinalLink(NamedTuple):
     def before(cls, values: Values, num_classes: int) -> "OrdinalLink":
         """Values are grades 0..C-1 in their order; at least three, since two have no order to speak of."""
         if num_classes < 3:
-            raise ValueError(
-                f"{num_classes} grades have no order that matters: use Labels and fit_dawid_skene"
-            )
+            raise ValueError(f"{num_classes} grades need no order: use Labels and fit_dawid_skene")
         values.codes(num_classes, "grade")
         size = len(values.workers)
         half = (np.arange(num_classes - 1) + 0.5) * _SLOPE[0]
@@ -339,7 +337,7 @@ class NormalRatings(NamedTuple):
             bad = int(np.flatnonzero(~np.isfinite(x))[0]) if x.dtype.kind == "f" and x.ndim == 1 else 0
             raise ValueError(f"row {bad}: ratings must be finite numbers, one a row; got {x[bad]!r}")
         if (x == x[0]).all():
-            raise ValueError(f"all ratings are {x[0]}: they say nothing of any class")
+            raise ValueError(f"all ratings are {x[0]}, so they are uninformative")
         number = np.bincount(values.labeler)
         centre = np.bincount(values.labeler, x) / number
         square = np.bincount(values.labeler, (x - centre[values.labeler]) ** 2)

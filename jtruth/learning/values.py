@@ -132,9 +132,9 @@ def _model(data: em.LongForm, falls: Any) -> em.Model:
 def _doubts(values: Values, rho: np.ndarray, converged: bool, steps: int) -> Iterator[str]:
     yield from not_converged("EM", converged, steps)
     if np.bincount(values.sample).max() < 2:
-        yield "No sample has two labels: nothing here checks a labeler."
+        yield "No sample has two labels, so nothing checks a labeler."
     for c in np.flatnonzero(rho.sum(axis=0) < 1e-6):
-        yield f"No sample seems to be of class {c}."
+        yield f"Class {c} is estimated to have no sample."
 
 
 _SMOOTHING = Smoothing(1.0, 0.5, 0.5)
@@ -195,13 +195,13 @@ def members(
             sets.append(set(None if isinstance(one, str | bytes) else one))  # type: ignore[arg-type]
         except TypeError:  # no collection, or one of lists
             raise ValueError(
-                f"row {row}: {brief(one)} is no set of classes; give a list, which is empty where none holds"
+                f"row {row}: {brief(one)} is not a set of classes; give a list, which may be empty"
             ) from None
     names = sorted(set().union(*sets), key=str) if classes is None else classes
     code = {name: k for k, name in enumerate(names)}
     unknown = [(row, name) for row, one in enumerate(sets) for name in one if name not in code]
     if unknown:
-        raise ValueError(f"row {unknown[0][0]}: {unknown[0][1]!r} is none of the classes {list(names)}")
+        raise ValueError(f"row {unknown[0][0]}: {unknown[0][1]!r} is not one of the classes {list(names)}")
     found = np.zeros((len(sets), len(names)), bool)
     found[[row for row, one in enumerate(sets) for _ in one], [code[n] for one in sets for n in one]] = True
     return found, tuple(names)

@@ -314,14 +314,14 @@ def as_matrices(model: Any, num_labelers: int, what: str) -> Any:
     size = model.num_labelers
     if size not in (None, num_labelers):
         raise ValueError(
-            f"{what} is a {type(model).__name__} of {size} labelers and {num_labelers} is wanted here; give "
-            f"a model, or matrices, of {num_labelers}"
+            f"{what} is a {type(model).__name__} of {size} labelers, but this needs {num_labelers}; give a "
+            f"model, or matrices, of {num_labelers}"
         )
     law = model.strata(num_labelers)
     if law is None or len(law.rows) != 1:
         raise ValueError(
             f"{what} is a {type(model).__name__}, which "
-            + ("does not say its law (`strata`)" if law is None else "makes labels of a sample dependent")
+            + ("has no distribution (`strata`)" if law is None else "makes labels of a sample dependent")
             + f"; give independent labelers: ConfusionMatrices, Symmetric, or an array ({num_labelers}, "
             "classes, classes)"
         )
@@ -422,6 +422,6 @@ def check_known_labels(
     if bad.size:
         names = quoted(tasks[i] for i in bad) if tasks is not None else some(bad)
         raise ValueError(
-            f"the known classes of {bad.size} sample(s) have likelihood 0, because a labeler that cannot err "
-            f"gave another label: {names}. Correct these, or give the labelers a small error probability"
+            f"the known classes of {bad.size} sample(s) have likelihood 0, because a labeler with error rate "
+            f"0 gave another label: {names}. Correct these, or give the labelers a small error rate"
         )

@@ -81,7 +81,7 @@ class ConfusionMatrices(base.IndependentLabelers):
         """Entries off the diagonal times `factor`; not where symbols are no classes, which are no errors."""
         if self.num_symbols > self.num_classes:
             raise ValueError(
-                f"{self.num_symbols} symbols for {self.num_classes} classes: which are errors is not said"
+                f"with {self.num_symbols} symbols for {self.num_classes} classes, errors are undefined"
             )
         return ConfusionMatrices(base.scale_errors(np.asarray(self.matrices, np.float64), factor))
 
@@ -124,7 +124,7 @@ class DrawnMatrices(base.IndependentLabelers):
                 f"{rows.shape} and {shares.shape}"
             )
         if len(rows) < _FEWEST:
-            raise ValueError(f"{len(rows)} draws do not say how well a rate is known; give {_FEWEST} or more")
+            raise ValueError(f"{len(rows)} draws are too few to show uncertainty; give {_FEWEST} or more")
         base.check_matrix_rows(rows, "matrices", matrices)
         base.check_matrix_rows(shares, "prior", prior)
         self.matrices, self.prior = rows, shares

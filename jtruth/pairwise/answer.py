@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from jtruth._random import Stated, as_key, host_rng, stated, stream
+from jtruth._random import Stated, as_key, host_rng, seeded, stated, stream
 from jtruth._validation import choose
 from jtruth._validation.words import number_of, plain
 from jtruth.answers import Answer, Column, Document, Table, facts, how, warning_notes
@@ -35,9 +35,10 @@ from jtruth.stats.estimates import check_level
 _MOST_PAIRS, _MOST_JUDGES, _MOST_RANKS = 500, 200, 12
 TRUTH = "truth"
 _NO_MODEL = NO_MODEL.partition(" ({}")[0]  # true of judges' answers alone, which are not asked beside gold
-AS_GIVEN = "answers as given: whether the judges are right was not corrected"
+AS_GIVEN = "answers as given, not corrected for the judges' errors"
 NOT_CORRECTED = (
-    "strengths are of the answers as given: error rates need gold, or three answers to a comparison"
+    "Strengths are not corrected for the judges' errors: error rates need gold, or three answers to a "
+    "comparison."
 )
 
 
@@ -66,13 +67,13 @@ class Preferences(Answer):
         answers, ranks = Column("num_answers", "answers"), range(1, len(names) + 1)
         first, other = (plain(self.win_rates[0][name]) for name in ("system", "against"))
         of, better = ("each pair", "first") if several else (f"{first} against {other}", first)
-        of += " in what is true, by the strengths" * (self.rule == "corrected")
-        a_and_b = "; A: the system of a pair that the file names earlier" * several
+        of += ", corrected for the judges' errors" * (self.rule == "corrected")
+        a_and_b = "; A is the system of a pair that comes first in the file" * several
         places = any(row["first_shown"] or row["same_exchanged"] for row in self.judges)
         about = (
             f"{number_of(len(found.names), 'comparison')} of {len(names)} systems, "
             f"{number_of(len(found.item), 'answer')} by {number_of(len(found.judges), 'judge')}, "
-            f"{int((found.gold >= 0).sum())} verified; about new comparisons; key {self.key}"
+            f"{int((found.gold >= 0).sum())} verified; key {self.key}"
         )
         blocks = (
             Table("strengths", f"Strength of each system (logits), with {kind}", "system", (
@@ -82,14 +83,14 @@ class Preferences(Answer):
             Table("win_rates", f"Win rate of {of}, ties half, with {kind}", "by",
                   (Column("mean", "win rate [interval]", ("low", "high")),
                    Column("probability_better", f"P({better} better)"), answers), self.win_rates),
-            Table("judges", f"Does it matter which answer is shown first? With {kind}", "judge", (
+            Table("judges", f"Position bias of the judges, with {kind}", "judge", (
                 law_column("first_shown", "win rate if shown first"),
-                law_column("same_exchanged", "same verdict exchanged"), answers)[0 if places else 2:],
+                law_column("same_exchanged", "same verdict if swapped"), answers)[0 if places else 2:],
                 self.judges),
             Table("", "Probability of each rank", "system",
                   tuple(Column(("ranks", str(k)), f"P(rank {k})") for k in ranks[:_MOST_RANKS]),
                   self.strengths),
-            Table("matrices", f"What judges say, by what is true ({self.matrices_by}){a_and_b}", "row", tuple(
+            Table("matrices", f"Verdicts of judges by the truth ({self.matrices_by}){a_and_b}", "row", tuple(
                 Column(("says", name, "mean"), f"says {plain(name)}",
                        (("says", name, "low"), ("says", name, "high")))
                 for name in of_judges.outcomes(found)), self.matrices),
@@ -109,7 +110,7 @@ class Preferences(Answer):
             names = [plain(row["system"]) for row in self.strengths]
             best, order = self.strengths[0]["probability_best"], " > ".join(names[:6])
             if best < 0.5:
-                return f"No system is clearly preferred: {names[0]} is the best with probability {best:.2f}."
+                return f"No system is clearly preferred: {names[0]} is best with probability {best:.2f}."
             more = f"; the order {order} has probability {self.order_probability:.2f}" * (len(names) <= 6)
             return f"{names[0]} is preferred to all others with probability {best:.2f}{more}."
         row, truth = _headline(self.win_rates, self.rule), self.win_rates[0]
@@ -117,13 +118,15 @@ class Preferences(Answer):
         mean, low, high = (row[k] for k in ("mean", "low", "high"))
         lead = "" if row["by"] == TRUTH else f"By {plain(row['by'])}, "
         interval = f"{100 * self.level:g} % interval {100 * low:.0f} to {100 * high:.0f} %"
-        text = f"{lead}{a} wins {100 * mean:.0f} % of new comparisons with {b}, ties half ({interval}); "
+        text = (
+            f"{lead}{a} wins {100 * mean:.0f} % of new comparisons with {b} ({interval}; a tie counts half). "
+        )
         text += f"P({a} better) = {row['probability_better']:.2f}."
         text += " Neither is clearly preferred." * (low < 0.5 < high)
         if truth["by"] != TRUTH or row is truth:
             return text
         low, high = truth["low"], truth["high"]
-        return f"{text} If judges share mistakes, the truth may be {100 * low:.0f} to {100 * high:.0f} %."
+        return f"{text} If judges share mistakes, the true rate may be {100 * low:.0f} to {100 * high:.0f} %."
 
 
 def _headline(rows: Sequence[Mapping[str, Any]], rule: str) -> Mapping[str, Any]:
@@ -139,6 +142,7 @@ def _turned(row: Mapping[str, Any]) -> dict[str, Any]:
     return {**row, "system": row["against"], "against": row["system"], **turned, **better, **more}
 
 
+@seeded
 def preferences(
     data: Any,
     *,
@@ -199,7 +203,7 @@ def preferences(
     wins = _by_rank(wins, [row["system"] for row in rows]) if rows else _of_the_better(wins, rule)
     pairs = len(np.unique(found.pair, axis=0)) if rows else 0
     for many, most_rows, what in ((len(found.judges), len(judges), "judges"), (pairs, len(wins), "pairs")):
-        notes += [f"{most_rows} of {many} {what} have a row of their own."] * (most_rows < many)
+        notes += [f"The table shows {most_rows} of {many} {what}."] * (most_rows < many)
     return Preferences(
         level, found.systems, rule, _ASSUMED.get(rule) or model_error.rests_on(kind), wins, rows, order,
         judges, of_judges.matrix_rows(labels, matrices, level),

@@ -44,9 +44,9 @@ _AS_WRITTEN = {"false", "no", "0", "ab", "original", "normal", "a_first", "1"}
 _EXCHANGED = {"true", "yes", "1", "2", "ba", "swapped", "reversed", "exchanged", "flipped", "b_first"}
 _QUESTION = ("instructionid", "conversationid", "instruction", "conversation", "battle", "match", "game")
 _ID = re.compile(r".*(id|_key|idx|index|_nr|_no)")
-TAKEN = "Columns {} were taken for the systems (systems=...)."
-UNUSED = "Not used: {}. Do they name the systems (systems=...)?"
-ONE_LABEL = "Say label=... (at the command line --label NAME)"
+TAKEN = "Columns {} were read as the systems (systems=...)."
+UNUSED = "Ignored columns: {}. Do they hold the systems (systems=...)?"
+ONE_LABEL = "Give label=... (at the command line --label NAME)"
 
 
 class Roles(NamedTuple):
@@ -140,7 +140,7 @@ def _check_said(columns: Columns, plan: FilePlan, systems: tuple[str, ...], orde
             if name is not None:
                 check_columns(columns.header, {role: name}, columns.table.source)
     if len(systems) not in (0, 2):
-        raise ValueError(f"systems names {len(systems)} columns; name the two that hold the systems")
+        raise ValueError(f"systems lists {len(systems)} columns; give the two that hold the systems")
 
 
 def _order(columns: Columns, rest: list[str], pair: tuple[str, str] | None, said: str | None) -> str | None:
@@ -148,8 +148,8 @@ def _order(columns: Columns, rest: list[str], pair: tuple[str, str] | None, said
     if said is None:
         return next((n for n in rest if _called_order(n) and _is_order(columns, n, pair)), None)
     if not _is_order(columns, said, pair):
-        text = f"column {said!r} holds {quoted(columns.values(said))}, which do not say who was shown first"
-        advice = "Write AB and BA, no and yes (exchanged), or the name of the system"
+        text = f"column {said!r} holds {quoted(columns.values(said))}, which do not show which came first"
+        advice = "Write AB and BA, no and yes (swapped), or the name of the system"
         raise ValueError(columns.table.source.says(f"{text}. {advice}"))
     return said
 
@@ -241,14 +241,14 @@ def _answers(
     several = [n for n in free if n in votes or _says_who(columns, n, pair)]
     if not several:
         advice = f"{ONE_LABEL}, or labelers=... (--labelers A,B) for one each"
-        text = f"no column says who won; columns are {quoted(columns.header, 12)}. {advice}"
+        text = f"no column holds the winner; columns are {quoted(columns.header, 12)}. {advice}"
         raise ValueError(columns.table.source.says(text))
     if judge is None and (len(several) > 1 or _all_say(columns, several[0])):
         return tuple(several), "judges"
     if len(several) > 1:
         several = [n for n in several if not called_human(n)] or several
     if len(several) > 1:
-        text = f"columns {quoted(several)} say who won, and column {judge!r} who judged. {ONE_LABEL}"
+        text = f"columns {quoted(several)} hold winners, and column {judge!r} the judge. {ONE_LABEL}"
         raise ValueError(columns.table.source.says(text))
     return tuple(several), "one"
 
@@ -297,10 +297,10 @@ def codes_of(columns: Columns, names: Sequence[str], plan: FilePlan) -> dict[str
     numbers = {number_in(word) for word in words.values() if says_something(word)}
     by_number = _by_number(numbers) if numbers and all(n == n for n in numbers) else {}
     if by_number is None:
-        text = f"who won is written as numbers ({', '.join(f'{n:g}' for n in sorted(numbers)[:6])})"
+        text = f"winners are numbers ({', '.join(f'{n:g}' for n in sorted(numbers)[:6])})"
         shown = [f"{n:g}" for n in sorted(numbers, key=lambda n: (n == 0 and len(numbers) > 2, n))]
         words = ",".join(f"{n}={word}" for n, word in zip(shown, ("A", "B", "tie"), strict=False))
-        advice = f"Say what they mean by map=... (at the command line --map {words})"
+        advice = f"Translate them by map=... (at the command line --map {words})"
         raise ValueError(columns.table.source.says(f"{text}. {advice}"))
     quiet = {cell for cell, word in words.items() if word.casefold() in silent}
     coded = {c: NOTHING if c in quiet else by_number.get(number_in(w), code_of(w)) for c, w in words.items()}
@@ -335,7 +335,7 @@ def sides_of(columns: Columns, roles: Roles, plan: FilePlan) -> tuple[str, str]:
     if names:
         text = f"no columns name the systems, and winners are {quoted(names, 6)}"
         raise ValueError(
-            columns.table.source.says(f"{text}. Say systems=... (at the command line --systems A,B)")
+            columns.table.source.says(f"{text}. Give systems=... (at the command line --systems A,B)")
         )
     words += [(code_of(word), word) for word in plan.classes or ()]
     known = [one for one in words if one[0] in (0, 1, 3, 4) and number_in(one[1]) != number_in(one[1])]

@@ -18,11 +18,11 @@ DRAWS = 4000
 _PSEUDO = 0.5  # of an answer of each kind
 _RARE = 0.1  # of the answers to a pair: an order that is rarer says too little to count half
 SCORE = np.array([1.0, 0.0, 0.5])  # of first better, second better, tie
-ONE_ORDER = "position bias{} is unknown: show comparisons in both orders"
-NO_ORDER = "position bias is unknown: no column says who was shown first (order=...)"
-BIASED = "{} favors the answer shown {}: it wins {:.0f} % [{:.0f}, {:.0f}]"
-UNVERIFIED = "{} may be wrong: let people decide 30 random comparisons (gold=...)"
-RANDOM = "the verified comparisons are taken to be a random sample of all"
+ONE_ORDER = "Position bias{} is unknown: show comparisons in both orders."
+NO_ORDER = "Position bias is unknown, because no column holds which came first (order=...)."
+BIASED = "{} favors the answer shown {}: it wins {:.0f} % [{:.0f}, {:.0f}]."
+UNVERIFIED = "{} may be wrong: let people decide 30 random comparisons (gold=...)."
+RANDOM = "The verified comparisons are assumed to be a random sample."
 
 
 def outcomes(found: Comparisons) -> tuple[str, str, str]:
@@ -156,7 +156,7 @@ def remarks(found: Comparisons, rows: tuple[dict[str, Any], ...]) -> list[str]:
     elif unknown:
         notes.append(ONE_ORDER.format("" if len(unknown) == len(rows) else f" of {quoted(unknown, 3)}"))
     if not (found.gold >= 0).any():
-        notes.append(UNVERIFIED.format("the judge" if len(rows) == 1 else "judges"))
+        notes.append(UNVERIFIED.format("The judge" if len(rows) == 1 else "The judges"))
     elif (found.gold < 0).any():
         notes.append(RANDOM)
     return notes

@@ -109,7 +109,9 @@ def read_preferences(
         every, rows = rows, [row for row in rows if row.judge != name]
         verified = [row for row in every if row.judge == name]
         if not verified or not rows:
-            text = f"no judge {name!r} beside others; there are {quoted(sorted({r.judge for r in every}))}"
+            text = (
+                f"there is no judge {name!r} besides others, but {quoted(sorted({r.judge for r in every}))}"
+            )
             raise ValueError(table.source.says(text))
     elif kind == "column":
         check_columns(columns.header, {"gold": name}, table.source)
@@ -164,18 +166,18 @@ def _rows(columns: Columns, roles: Roles, plan: FilePlan) -> tuple[list[_Row], l
     if bad:
         where, cell = [k for k, _ in bad], bad[0][1]
         what = f"winner {cell!r} is neither system ({a_of[where[0]]!r}, {b_of[where[0]]!r}) nor a tie"
-        advice = "Correct it, or say by map=... what it means (A, B, tie or nothing)"
+        advice = "Correct it, or translate it by map=... (to A, B, tie or nothing)"
         raise ValueError(f"{table.source.at(where)}: {what if cell else 'a system has no name'}. {advice}")
     if not rows:
-        raise ValueError(table.source.says("no row says which of two different systems is better"))
+        raise ValueError(table.source.says("no row compares two different systems"))
     notes = [table.source.says(f"{many} rows {why} were left out.") for why, many in lost.items()]
     unnamed = sum(row.judge == UNNAMED for row in rows)
-    notes += [f"{unnamed} answers name no judge: they count as those of one more judge."] * (unnamed > 0)
+    notes += [f"{unnamed} answers have no judge, and count as those of one more judge."] * (unnamed > 0)
     numbers = [
         number_in(cell) for cells, _, _ in _given(columns, roles) for cell in cells if isinstance(cell, str)
     ]
     cut = sum(1 < number < 2 and number != 1.5 for number in numbers)
-    return rows, notes + [f"{cut} preferences between 1 and 2 were cut at 1.5: the nearer wins."] * (cut > 0)
+    return rows, notes + [f"{cut} preferences between 1 and 2 were cut at 1.5."] * (cut > 0)
 
 
 def _given(columns: Columns, roles: Roles) -> Iterator[tuple[Sequence[Any], tuple[str, ...], bool]]:
@@ -214,7 +216,7 @@ def _compiled(rows: list[_Row], plan: FilePlan, columns: Columns, roles: Roles, 
     kept, more = _once(cells, plan.repeats or ("keep" if {roles.judge, roles.how} == {None, "one"} else ""),
                        columns.table)  # fmt: skip
     if not roles.task:
-        more.append("No column names the question: each row is one of its own (task=...).")
+        more.append("No column identifies the question, so each row is its own (task=...).")
     names = [t if len(systems) == 2 else BETWEEN.join((t, systems[a], systems[b])) for t, a, b in items]
     pair = np.array([pair for _, *pair in items])
     item, judge, exchanged, answer = np.array(kept).T
@@ -224,8 +226,8 @@ def _compiled(rows: list[_Row], plan: FilePlan, columns: Columns, roles: Roles, 
     if (group != group[0]).any():
         others, met = ([n for n, g in zip(systems, group, strict=True) if (g == group[0]) == one]
                        for one in (False, True))  # fmt: skip
-        text = f"{quoted(others)} never met {quoted(met)}, directly or through others"
-        raise ValueError(columns.table.source.says(f"{text}: ask about each group by itself"))
+        text = f"{quoted(others)} were never compared with {quoted(met)}, directly or through others"
+        raise ValueError(columns.table.source.says(f"{text}: analyse each group alone"))
     of_role = {"question": roles.task, "systems": roles.systems or (), "winner": roles.answers,
                "judge": (roles.judge,), "order": (roles.order,)}  # fmt: skip
     return Comparisons(
@@ -250,7 +252,7 @@ def _once(cells: dict, repeats: str, table: TextTable) -> tuple[list[tuple[int, 
     if differ:
         what = "the same judge gives different answers to the same comparison in the same order"
         advice = "repeats='first', 'last' or 'keep', or name another column of the question by task=..."
-        raise ValueError(f"{table.source.at(sorted(differ))}: {what}. Say {advice}")
+        raise ValueError(f"{table.source.at(sorted(differ))}: {what}. Give {advice}")
     return kept, [table.source.says(f"{same} rows repeat an answer and were counted once.")] * bool(same)
 
 

@@ -15,10 +15,10 @@ import numpy as np
 
 from jtruth._host import picked
 from jtruth._one_line import one_line
-from jtruth._random import Stated, as_key, host_rng, stated
+from jtruth._random import Stated, as_key, host_rng, seeded, stated
 from jtruth._validation import choose
 from jtruth._validation.in_range import check_not_negative, check_whole
-from jtruth._validation.words import number_of
+from jtruth._validation.words import number_of, series
 from jtruth.answers import Answer, Column, Document, Table, how, warning_notes
 from jtruth.answers.blocks import facts_of
 from jtruth.evaluation import evaluate, prevalence
@@ -28,7 +28,7 @@ from jtruth.learning.joint.posterior import JointPosterior, fit_joint
 
 _REDRAWN = 20  # times that a labeler is drawn anew who has labelled the sample; then it is somebody new
 _OFF = (  # the worst of the settings in benchmarks/more_labels.py
-    "in other simulations off by 1 % (median; 3 % in nine of ten) for labels, 12 % (30 %) for verified labels"
+    "median error in other simulations: 1 % (90th percentile 3 %) for labels, 12 % (30 %) for verified labels"
 )
 _SETS, _QUICK = 8, 20_000  # data sets that a width is the mean of, where there are at most so many labels
 _FEWEST = 20  # verified samples that new ones can be drawn from
@@ -71,22 +71,23 @@ class MoreData(Answer):
             Column("cost", "cost", form=",.2f"), Column("width", "simulated width"),
         )  # fmt: skip
         costs = {"cost_label": self.offer.cost_label, "cost_gold": self.offer.cost_gold}
-        gold = f"{costs['cost_gold']:g}" if np.isfinite(costs["cost_gold"]) else "not said (--cost-gold)"
+        gold = f"{costs['cost_gold']:g}" if np.isfinite(costs["cost_gold"]) else "not given (--cost-gold)"
         drawn = number_of(self.num_sets, "data set")
         blocks = (
-            Table("options", "What could be bought", "buy", columns, self.rows, unit=None, draw="width"),
+            Table("options", "Options", "buy", columns, self.rows, unit=None, draw="width"),
             warning_notes(self.warnings),
             how(("cost", f"a label {self.offer.cost_label:g}, a verified label {gold}"),
-                ("width", "; ".join(filter(None, [f"simulated, mean of {drawn}", _spread(self.rows), _OFF]))),
-                ("assumed", "new labelers are like those in the file, and true classes are as labels say")),
+                ("width", "; ".join(filter(None, [f"mean of {drawn}, simulated", _spread(self.rows), _OFF]))),
+                ("assumption", "new labelers are like those in the file, and labels predict the true class")),
             facts_of(self, "metric", "target", "level", "num_sets", "key"), costs,
         )  # fmt: skip
         what = "the class shares" if self.metric == "prevalence" else self.metric
         last = {(bool(row["num_gold"]), bool(row["num_new"])): row for row in self.rows[1:]}
-        text = [f"{row['buy']} would make it {_said(row['width'])}" for row in last.values()]
-        first = f"The interval of {what} for {_MEANT[self.target]} is {_said(self.rows[0]['width'])} wide"
-        about = f"{self.metric} of {_MEANT[self.target]}, {100 * self.level:g} % interval; key {self.key}"
-        return Document("How many more labels?", about, f"{'; '.join([first, *text])}.", blocks)
+        text = [f"{_said(row['width'])} with {row['buy']}" for row in last.values()]
+        first = f"The {100 * self.level:g} % interval of {what} for {_MEANT[self.target]} has width "
+        first += _said(self.rows[0]["width"]) + (". It would be " if text else "")
+        about = f"{self.metric[0].upper()}{self.metric[1:]} of {_MEANT[self.target]}; key {self.key}"
+        return Document("How many more labels?", about, f"{first}{series(text) if text else ''}.", blocks)
 
 
 def _said(width: float | None) -> str:
@@ -101,9 +102,10 @@ def _spread(rows: Sequence[dict[str, Any]]) -> str:
             kind = "verified labels" if row["num_gold"] else "labels"
             found[kind] = max(found.get(kind, 0.0), row["sd"] / row["width"])
     some = [f"{max(1, round(100 * off))} % for {kind}" for kind, off in found.items()]
-    return f"one set differs from it (standard deviation) by up to {', '.join(some)}" if some else ""
+    return f"standard deviation of one set up to {', '.join(some)}" if some else ""
 
 
+@seeded
 def more_data(
     labels: Labels, gold: Any = None, *, y_pred: Any = None, metric: str = "prevalence", offer: Offer = OFFER,
     key: Any = None, num_sets: int | None = None, progress: Callable[[int, int], None] | None = None,
@@ -175,7 +177,7 @@ def more_data(
                      **{name: v if np.isfinite(v) else None
                         for name, v in (("width", float(np.mean(found))), ("sd", sd))}})  # fmt: skip
     asked = {"target": "population", "level": 0.95} | options
-    doubts = ("The classifier is thought of: give --predictions where there is one.",) if guessed else ()
+    doubts = ("The classifier is hypothetical; give --predictions if there is one.",) if guessed else ()
     return MoreData(metric, asked["target"], asked["level"], offer, tuple(rows), num_sets, said, doubts)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from jtruth._random import seeded
 from jtruth._validation.in_range import check_positive
 from jtruth._validation.words import plain
 from jtruth.answers import Answer, Column, Document, Table, facts, how, sentence_notes, warning_notes
@@ -36,8 +37,8 @@ def mixes(setting: Setting) -> Iterator[Information]:
     sizes = [kind.people + 1 for kind in setting.labelers]
     if np.prod(sizes, dtype=float) > MOST_MIXES:
         raise ValueError(
-            f"{np.prod(sizes, dtype=float):.0f} mixes of labelers to try, at most {MOST_MIXES}: put "
-            "labelers of like error into one kind, or allow fewer people of a kind"
+            f"there are {np.prod(sizes, dtype=float):.0f} mixes of labelers to try, more than {MOST_MIXES}: "
+            "merge kinds with similar error rates, or allow fewer people of a kind"
         )
     for labels in product(*(range(size) for size in sizes)):
         yield information(setting, tuple(map(float, labels)))
@@ -120,9 +121,9 @@ _NO_LIMIT = 1e15  # a budget that buys everything
 _LEAST = 20  # samples; fewer are no plan
 _OTHERS = 2  # of other mixes that are simulated beside the cheapest plan
 _INDEPENDENT = (
-    "Assumed: given the class, the classifier and all labelers err independently. Where they share errors, "
-    "more labels do not narrow an honest interval; gold does. `jtruth evaluate` does not assume this unless "
-    "--assume independent is given, so its interval without gold is wider."
+    "The plan assumes that classifier and labelers err independently, given the class. Where they share "
+    "errors, more labels do not narrow a valid interval, but verified labels do. `jtruth evaluate` only "
+    "assumes this with --assume independent, so its interval without gold is wider."
 )
 
 
@@ -156,11 +157,11 @@ class PlanSearch(Answer):
             for k, labels in zip(asked.labelers, best.plan.labels, strict=True)
         ]
         blocks = (
-            Table("alternatives", "This plan, and the best of other mixes", "plan",
+            Table("alternatives", "This plan and the best other mixes", "plan",
                   columns, rows, unit=None, draw="width" if self.wanted == "budget" else "cost"),
             facts(labelers=labelers),
-            sentence_notes("", "What it takes for granted", (_INDEPENDENT,)), warning_notes(self.warnings),
-            how(("put in", _guesses(asked)), ("computed", _how(self))),
+            sentence_notes("", "Assumption", (_INDEPENDENT,)), warning_notes(self.warnings),
+            how(("input", _guesses(asked)), ("computation", _how(self))),
             facts(
                 wanted={self.wanted: self.amount}, metric=asked.metric, target=asked.target,
                 level=asked.level, rates=asked.rates, prior=asked.prior, classifier=asked.confusion,
@@ -171,7 +172,7 @@ class PlanSearch(Answer):
             ),
         )  # fmt: skip
         about = f"{asked.metric}, {100 * asked.level:g} % interval, target {asked.target}"
-        return Document("Which labels to buy?", about, _sentence(self), blocks)
+        return Document("Which labels should be bought?", about, _sentence(self), blocks)
 
 
 def _row(search: PlanSearch, row: PlanWidth) -> dict[str, Any]:
@@ -192,8 +193,8 @@ def _sentence(search: PlanSearch) -> str:
     return (
         f"If labelers err independently, the {best} plan for {asked.metric} of {about} with {search.wanted} "
         f"{search.amount:g} is {plan.num_samples} samples, each labeled by {' + '.join(used) or 'nobody'}, "
-        f"{gold} verified. It costs {search.best.cost:,.2f}; the simulated width of the "
-        f"{100 * asked.level:g} % interval is {search.best.width:.3f}."
+        f"{gold} verified. It costs {search.best.cost:,.2f}, and the {100 * asked.level:g} % interval has a "
+        f"simulated width of {search.best.width:.3f}."
     )
 
 
@@ -204,25 +205,25 @@ def _guesses(setting: Setting) -> str:
         rate = "/".join(f"{e:.2g}" for e in (errors if errors.size == 1 else 1 - np.diag(kind.matrix)))
         kinds.append(f"{plain(kind.name)} (error {rate}, cost {kind.cost:g}, at most {kind.people})")
     prior, right = (", ".join(f"{v:.3g}" for v in x) for x in (setting.prior, np.diag(setting.confusion)))
-    gold = f"{setting.cost_gold:g}" if np.isfinite(setting.cost_gold) else "not to be had"
+    gold = f"{setting.cost_gold:g}" if np.isfinite(setting.cost_gold) else "not available"
     return (
-        f"Target {setting.target}, as evaluate(target={setting.target!r}) answers. "
-        f"Put in: class prior {prior}; classifier right in each class {right} ({setting.metric} "
-        f"{setting.value:.3f}); labelers {', '.join(kinds)}; "
-        f"a sample costs {setting.cost_sample:g}, gold {gold}."
+        f"target {setting.target}; class prior {prior}; accuracy of the classifier in each class {right} "
+        f"({setting.metric} {setting.value:.3f}); labelers {', '.join(kinds)}; cost of a sample "
+        f"{setting.cost_sample:g}, of a verified label {gold}."
     )
 
 
 def _how(search: PlanSearch) -> str:
     known = search.setting.rates == "known"
-    rates = f"prior and error rates {'taken as known' if known else 'learned from the same labels'}"
+    rates = f"prior and error rates {'known' if known else 'learned from the same labels'}"
     return (
-        f"Computed: {search.num_mixes} mixes by Fisher information, {rates}; this plan confirmed by "
-        f"simulation (width {search.best.width:.3f} +- {search.best.standard_error:.3f} in "
-        f"{search.best.widths.size} sets, {search.best.method}; predicted {search.predicted:.3f})."
+        f"{search.num_mixes} mixes by Fisher information, {rates}; this plan was confirmed by simulation "
+        f"(width {search.best.width:.3f} +- {search.best.standard_error:.3f} in {search.best.widths.size} "
+        f"sets, {search.best.method}; predicted {search.predicted:.3f})."
     )
 
 
+@seeded
 def best_plan(
     setting: Setting,
     *,
@@ -258,11 +259,11 @@ def best_plan(
     ((3.0, 0.0), True)
     """
     if (width is None) == (budget is None):
-        raise ValueError("say what is wanted: either width (--width .05) or budget (--budget 200)")
+        raise ValueError("give a goal: either width (--width .05) or budget (--budget 200)")
     if num_samples is None and setting.target == "in-sample":
         raise ValueError(
-            "for the in-sample target say num_samples: one sample whose class is known has an in-sample "
-            "metric that is known too, and would be the cheapest plan"
+            "the in-sample target needs num_samples; otherwise the cheapest plan is one verified sample, "
+            "whose in-sample metric is known"
         )
     smallest, largest = (_LEAST, max_samples) if num_samples is None else (num_samples, num_samples)
     if smallest < 1 or largest < smallest:
@@ -274,7 +275,7 @@ def best_plan(
 
     if width is not None:
         if not 0 < width < 1:
-            raise ValueError(f"width is {width}; give how wide the interval may be, between 0 and 1")
+            raise ValueError(f"width is {width}; give a width of the interval between 0 and 1")
         wanted, amount, of_mix = "width", width, cheapest_of_mix
     else:
         check_positive(budget, "budget", "what may be spent")
@@ -292,7 +293,7 @@ def best_plan(
         best = min(simulated, key=lambda row: row.width)
     else:
         raise ValueError(
-            f"a budget of {budget:g} buys no plan of {smallest} or more samples that tells anything"
+            f"a budget of {budget:g} is too small for an informative plan of {smallest} or more samples"
         )
     for row in simulated:  # what was simulated is shown as such, where it is still the plan of its mix
         if row.plan.labels in rows and rows[row.plan.labels].plan == row.plan:
@@ -340,8 +341,8 @@ def _impossible(
     narrow = min((row.width for row in plans if row is not None), default=None)
     text = f"no plan of at most {largest} samples has an expected width of {width:g}"
     if narrow is None:
-        return text + ": none of these labelers tells enough; add labelers, or gold (cost_gold)"
-    return f"{text}; the narrowest is {narrow:.3g}. Allow more samples, add labelers or gold, or widen it"
+        return text + ": these labelers are not informative enough; add labelers, or gold (cost_gold)"
+    return f"{text}; the narrowest is {narrow:.3g}. Allow more samples or a wider interval, or add labelers"
 
 
 def _result(setting, rows, best: PlanWidth, asked, number) -> PlanSearch:
@@ -354,11 +355,11 @@ def _result(setting, rows, best: PlanWidth, asked, number) -> PlanSearch:
     warnings = list(approximate.warnings) + list(best.warnings)
     if abs(ratio - 1) > 0.1:
         warnings.append(
-            f"the simulated width is {ratio:.2f} times the approximate one; trust the simulated one"
+            f"The simulated width is {ratio:.2f} times the approximate one; use the simulated one."
         )
     if wanted == "width" and best.width > amount * _ABOVE:
         warnings.append(
-            f"the simulated width {best.width:.3g} misses the {amount:g} asked for: allow a margin"
+            f"The simulated width {best.width:.3g} misses the goal of {amount:g}: allow a margin."
         )
     return PlanSearch(
         best, approximate.width, tuple(others[:4]), setting, wanted, amount, number,

@@ -25,7 +25,7 @@ import numpy as np
 from jaxtyping import Bool, Float
 
 from jtruth._one_line import one_line
-from jtruth._random import as_key, host_rng
+from jtruth._random import as_key, host_rng, seeded
 from jtruth._validation import by_class, choose, positive_of
 from jtruth._validation.in_range import check_not_negative, check_probabilities, check_whole
 from jtruth.labels import Labels
@@ -91,7 +91,7 @@ class Setting:
             raise ValueError(f"prior[{int(np.argmin(prior))}] is 0: leave this class out of the plan")
         names = [kind.name for kind in self.labelers]
         if len(set(names)) < len(names) or not names:
-            raise ValueError(f"give at least one kind of labeler, each with a name of its own; got {names}")
+            raise ValueError(f"give at least one kind of labeler, with different names; got {names}")
         choose("rates", self.rates, ("learned", "known"))
         choose("target", self.target, ("population", "in-sample"))
         check_level(self.level)
@@ -191,6 +191,7 @@ def plan_cost(setting: Setting, plan: Plan) -> float:
     return plan.num_samples * setting.cost_sample + labelled * labels_cost + gold
 
 
+@seeded
 def read_setting(
     labelers: Sequence[str],
     labels: Labels | None = None,
@@ -224,7 +225,7 @@ def read_setting(
     if labels is None:
         if rateless := [name for name, errors, *_ in typed if not errors]:
             raise ValueError(
-                f"labeler {rateless[0]!r} has no error rate, and there is no file to learn it from"
+                f"labeler {rateless[0]!r} has no error rate, and there is no file of labels to learn it from"
             )
         kinds = [
             Labeler(name, errors if len(errors) > 1 else errors[0], 1.0 if cost is None else cost, people)
@@ -323,6 +324,7 @@ def guessed_classifier(text: str, classes: int, positive: int) -> Float[np.ndarr
     return matrix if positive == 1 else matrix[::-1, ::-1]
 
 
+@seeded
 def regular_assignment(
     num_samples: int, num_labelers: int, labels_per_sample: int, *, key: Any = None
 ) -> Bool[np.ndarray, "samples labelers"]:
@@ -346,8 +348,8 @@ def regular_assignment(
     check_whole(num_samples=num_samples, num_labelers=num_labelers, labels_per_sample=labels_per_sample)
     if labels_per_sample > num_labelers:
         raise ValueError(
-            f"labels_per_sample is {labels_per_sample} but there are {num_labelers} labelers, and nobody "
-            "labels a sample twice; ask more people or for fewer labels"
+            f"labels_per_sample is {labels_per_sample} but there are {num_labelers} labelers, and each "
+            "labels a sample once; ask more people or for fewer labels"
         )
     most = 2 * labels_per_sample > num_labelers
     per_sample = num_labelers - labels_per_sample if most else labels_per_sample

@@ -51,7 +51,7 @@ from scipy.special import betaincinv, ndtri
 
 from jtruth._host import cross_table, diagonal_rows, known_classes, labels_log_likelihood, log_odds, picked
 from jtruth._one_line import one_line
-from jtruth._random import as_key, host_rng, stream
+from jtruth._random import as_key, host_rng, seeded, stream
 from jtruth.information.law import compositions, group_log_pmf
 from jtruth.labels import Labels
 from jtruth.latent import Effort
@@ -90,7 +90,7 @@ def _patterns(setting: Setting, labels: tuple[float, ...]) -> tuple[np.ndarray, 
     kinds = [_kind(matrices[g], _people(labels[g]), labels[g] / _people(labels[g])) for g in used]
     number = prod(len(counts) for counts, _ in kinds) * classes
     if number > _MOST_PATTERNS:
-        raise ValueError(f"{number} patterns of labels; put labelers of like error into one kind")
+        raise ValueError(f"there are {number} label patterns; merge kinds with similar error rates")
     where = np.array(list(product(*(range(len(counts)) for counts, _ in kinds))), int)
     where = where.reshape(number // classes, len(kinds))
     log_p = np.zeros((len(where), classes))
@@ -236,11 +236,10 @@ def approximate_width(setting: Setting, plan: Plan) -> PlanWidth:
     warnings, rarest = [], plan.num_samples * float(setting.prior.min())
     if share > _DOUBTFUL:
         warnings.append(
-            f"{share:.0%} of what would be known of the rates comes from the priors, not from the data: "
-            "predicted widths are rough"
+            f"Predicted widths are rough: {100 * share:.0f} % of the information on error rates is prior."
         )
     if rarest < _FEW:
-        warnings.append(f"about {rarest:.0f} samples of the rarest class: predicted widths are rough")
+        warnings.append(f"Predicted widths are rough: the rarest class has about {rarest:.0f} samples.")
     cost = plan_cost(setting, plan)
     return PlanWidth(plan, cost, width, share_of_prior=share, warnings=tuple(warnings))
 
@@ -335,9 +334,9 @@ def _learned(setting: Setting, data: Simulated, gold: Any, key: Any) -> tuple[np
     fit = fit_joint(labels, y_pred=data.y_pred, gold=gold, key=key, effort=_QUICK)
     known = fit.identified  # what is not is drawn with little effort
     warnings = {
-        "were not identified: the draws repeat the prior": not known,
-        "had classes that exchanged their names": known and fit.switched,
-        "did not converge in the little work allowed": known and not fit.converged,
+        "were not identified, so the draws repeat the prior": not known,
+        "had classes that swapped names": known and fit.switched,
+        "did not converge in the work allowed": known and not fit.converged,
     }
     return fit.tables(setting.target), tuple(text for text, holds in warnings.items() if holds)
 
@@ -349,7 +348,7 @@ def _gold_only(setting: Setting, data: Simulated, gold: Any, key: Any) -> np.nda
     if setting.target == "in-sample" and known.all():
         return table[None]
     if setting.target == "in-sample":
-        raise ValueError("samples without a label and without gold: give each one or the other")
+        raise ValueError("some samples have neither a label nor gold: give each one or the other")
     rng = host_rng(key, "gold only")
     rows = rng.standard_gamma(table + row_prior(len(table), True), size=(_NODES, *table.shape))
     pi = rng.standard_gamma(table.sum(axis=1) + 1, size=(_NODES, len(table)))
@@ -359,6 +358,7 @@ def _gold_only(setting: Setting, data: Simulated, gold: Any, key: Any) -> np.nda
 _ANALYSED = {"known": "exact posterior at known error rates", "learned": "joint posterior (fit_joint)"}
 
 
+@seeded
 def simulated_width(
     setting: Setting,
     plan: Plan,
@@ -403,7 +403,7 @@ def simulated_width(
     ]
     if not defined.all():
         lost = number - defined.sum()
-        warnings.insert(0, f"the metric was undefined in {lost} of {number} sets; they are left out")
+        warnings.insert(0, f"The metric was undefined in {lost} of {number} sets, which are left out.")
     low, high, truth = low[defined], high[defined], truth[defined]
     width, nan = high - low, float("nan")
     return PlanWidth(

@@ -83,7 +83,7 @@ class RocDisplay(_Display):
         low, high = law.interval(self.found.level)
         area = f"{percent(self.found.level)}: {self.words} {law.mean:.3f} [{low:.3f}, {high:.3f}]"
         ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.03))
-        ax.legend(title=area, title_fontsize="small", **SMALL)
+        ax.legend(title=area, title_fontsize=9, **SMALL)
         return ax
 
 
@@ -122,7 +122,7 @@ class ReliabilityDisplay(_Display):
     ) -> "ReliabilityDisplay":
         """Of an answer and the probabilities that it judged; `y`, where classes are known, adds the truth."""
         if probabilities is None:
-            raise ValueError("reliability needs the probabilities that were judged: give probabilities=...")
+            raise ValueError("reliability needs the graded probabilities: give probabilities=...")
         return cls(found, probabilities, y)
 
     def _draw(self, ax: Axes | None) -> Axes:
@@ -134,7 +134,7 @@ class ReliabilityDisplay(_Display):
         if self.actual is not None:
             ax.plot(self.predicted, self.actual, "*", color="black", ms=8, ls="none", label=TRUE)
         ax.set(xlim=(-0.02, 1.02), ylim=(-0.02, 1.02), xlabel="mean probability of the bin",
-               ylabel=dollars(f"share that is {self.found.positive}"))  # fmt: skip
+               ylabel=dollars(f"share of class {self.found.positive}"))  # fmt: skip
         ax.legend(loc="upper left", **SMALL)
         return ax
 
@@ -158,7 +158,7 @@ def _known_curves(y: Any, scores: Any) -> Curves:
         raise ValueError("the actual curve needs the scores too: give y=... and scores=...")
     truth, values = np.asarray(y).astype(int), np.asarray(scores, np.float64)
     if truth.shape != values.shape:
-        raise ValueError(f"y has shape {truth.shape} and scores {values.shape}; give one of each a sample")
+        raise ValueError(f"y has shape {truth.shape} and scores {values.shape}; give one of each per sample")
     distinct, place = np.unique(values, return_inverse=True)
     return curves(cross_table(truth, place, (2, max(distinct.size, 2)))[None] * 1.0)
 
@@ -214,7 +214,7 @@ def plot_reliability(
     ax.set(xlabel=f"predicted {what}", ylabel=f"observed {what}", xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
     ax.spines[["top", "right"]].set_visible(False)
     if name is not None:
-        ax.legend(title=f"{int(m.sum())} samples; area: share in bin; band: 2 s.e.", **SMALL)
+        ax.legend(title=f"{int(m.sum())} samples; size: share in bin; band: 2 se", **SMALL)
     return ax
 
 
@@ -240,7 +240,7 @@ def plot_path(
     for rate, symbol in zip(ideal or (), ("P_D", "P_{FA}"), strict=False):
         ax.axhline(rate, color="black", ls=":")
         ax.annotate(f"true ${symbol}$", (1, rate), (4, 0), xycoords=("axes fraction", "data"),
-                    textcoords="offset points", va="center", fontsize="small")  # fmt: skip
+                    textcoords="offset points", va="center", fontsize=9)  # fmt: skip
     keys = [Line2D([], [], color=GREY, label="$P_D$"), Line2D([], [], color=GREY, ls="--", label="$P_{FA}$")]
     ax.legend(handles=[*ax.get_legend_handles_labels()[0], *keys], **SMALL)
     ax.set(xlabel="step", ylabel="estimated operating point")
@@ -264,7 +264,7 @@ def plot_gold_progress(
         ValueError: no answer, or a metric or class that one of them does not have.
     """
     if not answers:
-        raise ValueError("give one answer or more, each with its number of gold labels")
+        raise ValueError("give one or more answers, each with its number of verified labels")
     laws = {one.num_gold: _law_of(one, metric) for one in sorted(answers, key=lambda one: one.num_gold)}
     known = {n: law for n, law in laws.items() if law is not None and not np.isnan(law.mean)}
     ends = [law.interval(answers[0].level) for law in known.values()]
@@ -272,7 +272,7 @@ def plot_gold_progress(
     points |= {name: [pair[k] for pair in ends] for k, name in enumerate(("low", "high"))}
     quantity = dollars(f"share of {plain(metric)}") if isinstance(answers[0], Prevalence) else title(metric)
     label = f"{quantity}, {percent(answers[0].level)} intervals"
-    ax = plot_block(Curve("", "", "gold answers", "", {"": points}, line=False), ax=ax)
+    ax = plot_block(Curve("", "", "verified labels", "", {"": points}, line=False), ax=ax)
     ax.set_ylabel(label)  # with its symbol
     for n in laws.keys() - known.keys():
         style = {"xycoords": ("data", "axes fraction"), "rotation": 90, "color": GREY}
@@ -288,5 +288,5 @@ def _law_of(answer: Evaluation | Prevalence, metric: str) -> Estimate | None:
     if isinstance(answer, Evaluation):
         return answer.metrics[metric] if metric in answer.metrics else answer.estimate(metric)
     if metric not in answer.label_shares:
-        raise ValueError(f"metric={metric!r} is no class; there are {', '.join(answer.label_shares)}")
+        raise ValueError(f"metric={metric!r} is not a class; classes: {', '.join(answer.label_shares)}")
     return answer.shares.get(metric)

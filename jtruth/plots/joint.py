@@ -179,7 +179,7 @@ def plot_joints(
         except ValueError:  # not identified
             missing.append(part.sentence)
     if not joints:
-        raise ValueError("no assumption of this answer has a joint law of its table; plot_metrics shows it")
+        raise ValueError("this answer has no joint distribution of its table; use plot_metrics")
     ax = new_axes(ax)
     for k, (sentence, joint) in enumerate(joints.items()):
         line, marker = LINES[k % len(LINES)], MARKERS[k % len(MARKERS)]

@@ -60,8 +60,8 @@ def plot_estimate(
     atoms = _stems(estimate)
     if np.isnan(estimate.sd):  # a range over assumptions: ends, and no law between them
         low, high = estimate.interval(level)
-        ax.axvspan(low, high, color=color, alpha=0.25, label=f"{name}: range at {percent(level)}, no law")
-        ax.axvline(estimate.mean, color=color, ls="--", label="its middle")
+        ax.axvspan(low, high, color=color, alpha=0.25, label=f"{name}: range at {percent(level)}")
+        ax.axvline(estimate.mean, color=color, ls="--", label="middle of the range")
         ax.set(yticks=[], ylabel="")
     elif estimate.sd == 0:
         ax.axvline(estimate.mean, color=color, label=f"{name}: no uncertainty")
@@ -147,12 +147,12 @@ def plot_comparison(
             low, high = answer.interval(level)
             ax.plot([low, high], [-row] * 2, color=color, lw=4, alpha=0.5, solid_capstyle="butt")
             mark(ax, answer.mean, -row, "d", color)
-            note_row(ax, -row, f"{low:.3f} to {high:.3f}, no law")
+            note_row(ax, -row, f"{low:.3f} to {high:.3f} (range)")
         else:
             _number_row(ax, answer.mean if isinstance(answer, Estimate) else answer, row, color)
     keys = [key("o", "mean"), key("^", "mode"), Patch(color=GREY, alpha=0.5, label=percent(level))]
     keys += [key("d", "the middle of a range")] if ranges else []
-    keys += [key("d", "a number alone")] if len(wide) + ranges < len(answers) else []
+    keys += [key("d", "without uncertainty")] if len(wide) + ranges < len(answers) else []
     if ideal is not None:
         ax.axvline(ideal, color="black", ls=":")
         keys += [Line2D([], [], color="black", ls=":", label=TRUE)]

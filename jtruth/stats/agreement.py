@@ -68,8 +68,8 @@ class Agreement(NamedTuple):
         if not np.isnan(self.value):
             return f"{self.value:.3f}{interval}"
         if interval:
-            return f"undefined here (one class alone), in the population in{interval}"
-        return "undefined: chance alone would give full agreement, or no sample can be compared"
+            return f"undefined for these samples, which have one class; in the population{interval}"
+        return "undefined: random labels would agree fully, or no sample can be compared"
 
 
 # A function of the means of numbers that every sample brings: these numbers (kinds, features), how many
@@ -323,8 +323,8 @@ def overall(
 def from_unseen(coefficients: Mapping[str, Agreement]) -> str:
     """A sentence of the coefficients whose intervals are mostly due to what nobody has seen; "" of none."""
     names = " and of ".join(TITLES.get(name, name) for name, one in coefficients.items() if one.unseen > 0.5)
-    text = f"Most of the interval of {names} comes from combinations of labels that no sample shows yet"
-    return f"{text}: label more samples." if names else ""
+    text = f"The interval of {names} is mostly due to combinations of labels not yet observed"
+    return f"{text}. Label more samples." if names else ""
 
 
 _GLANCE = 100_000  # labels that connect most labelers

@@ -122,7 +122,7 @@ def gold_sample(
     has_gold = np.asarray(has_gold, bool)
     chosen = np.flatnonzero(has_gold)
     if not chosen.size:
-        raise ValueError("no sample has gold; give at least a few gold answers")
+        raise ValueError("no sample has gold; give at least a few verified labels")
     stratum, chances = np.zeros(chosen.size, np.int64), np.full(chosen.size, chosen.size / has_gold.size)
     if strata is not None:
         stratum, chances = _in_strata(chosen, np.asarray(strata), sizes, has_gold.size)
@@ -133,8 +133,8 @@ def gold_sample(
     bad = np.flatnonzero(~((chances > 0) & (chances <= 1)))
     if bad.size:
         raise ValueError(
-            f"inclusion[{chosen[bad[0]]}] is {chances[bad[0]]}; a sample that has gold had a probability "
-            "above 0 and at most 1 to get it"
+            f"inclusion[{chosen[bad[0]]}] is {chances[bad[0]]}; the inclusion probability of a gold sample "
+            "is above 0 and at most 1"
         )
     return GoldSample(chosen, chances, stratum, has_gold.size)
 

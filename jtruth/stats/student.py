@@ -112,7 +112,7 @@ class StudentEstimate(Estimate):
     def density(self, x: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
         """Density inside the bounds, 0 outside; not defined for a point."""
         if self.scale == 0:
-            raise ValueError(f"the law is the point {self.mode}, it has no density")
+            raise ValueError(f"the distribution is the point {self.mode}, so it has no density")
         x = np.asarray(x, np.float64)
         inside = (x >= self.low) & (x <= self.high)
         if self._flat:

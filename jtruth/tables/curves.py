@@ -115,7 +115,7 @@ class Curves(NamedTuple):
             ValueError: `most` outside (0, 1].
         """
         if not 0 < most <= 1:
-            raise ValueError(f"most is {most}; a false-alarm rate to stop at is above 0 and at most 1")
+            raise ValueError(f"most is {most}; give a false-alarm rate above 0 and at most 1")
         x, y = self.false_alarm, self.detection
         width, right = np.diff(x), np.minimum(x[:, 1:], most)
         inside = np.maximum(right - x[:, :-1], 0.0)

@@ -290,6 +290,8 @@ _ENTRIES = (
                 axis="false-alarm rate $P_{FA}$", smaller_is_better=True),
     f_entry(1, title="F1", averages=("macro", "weighted"), each_class=True),
     LinearRatio("specificity", num=(0, 0, 0, 1), den=(0, 1, 0, 1), printed=ASKED),
+    LinearRatio("fnr", num=(0, 0, 1, 0), den=(1, 0, 1, 0), title="false-negative rate", printed=ASKED,
+                smaller_is_better=True),
     LinearRatio("npv", num=(0, 0, 0, 1), den=(0, 0, 1, 1), title="NPV", printed=ASKED),
     LinearRatio("share", num=(1, 0, 1, 0), den=(1, 1, 1, 1), title="share of the class", printed=ASKED),
     OfTable("balanced_accuracy", partial(macro, _RECALL), printed=ASKED),
@@ -297,7 +299,9 @@ _ENTRIES = (
     OfTable("mcc", mcc, title="MCC", bounds=(-1.0, 1.0)),
 )  # fmt: skip
 METRICS: dict[str, LinearRatio | OfTable] = {entry.name: entry for entry in _ENTRIES}
-SYNONYMS = {"sensitivity": "recall", "ppv": "precision", "tpr": "recall", "tnr": "specificity"}
+SYNONYMS = {"sensitivity": "recall", "ppv": "precision", "tpr": "recall", "tnr": "specificity",
+            "fpr": "false_alarm_rate", "false_positive_rate": "false_alarm_rate",
+            "false_negative_rate": "fnr", "miss_rate": "fnr"}  # fmt: skip
 
 
 def default_metrics(classes: Sequence[str]) -> tuple[str, ...]:
@@ -315,7 +319,7 @@ def default_metrics(classes: Sequence[str]) -> tuple[str, ...]:
 def title(name: str) -> str:
     """A metric's name in words."""
     entry = METRICS.get(name)
-    return (entry.title if entry else "") or name.replace("_", " ")
+    return (entry.title if entry else "") or name.replace("_", " ").replace(" f1", " F1")
 
 
 def of_one_class(name: str) -> bool:
@@ -349,7 +353,7 @@ def named_metric(name: str, classes: Sequence[Any] = (0, 1), positive: int | Non
     if entry is not None:
         if positive is None and number > 2:
             raise ValueError(
-                f"metric {name!r} is of one class: say which, {name}[{classes[0]}] for example, or give "
+                f"metric {name!r} is of one class: name it, for example {name}[{classes[0]}], or give "
                 "positive=..."
             )
         return _of_class(name, entry, 1 if positive is None else positive)
@@ -364,8 +368,8 @@ def named_metric(name: str, classes: Sequence[Any] = (0, 1), positive: int | Non
         return Metric(name, function, found._replace(overall=False) if average[0] == "micro" else None)
     raise ValueError(
         f"unknown metric {name!r}; choose one of {', '.join((*METRICS, *SYNONYMS))}, or f<beta> with "
-        "beta > 0 such as f2; a metric of one class may be asked of each, recall[cat], or averaged: macro_, "
-        "micro_, weighted_"
+        "beta > 0 such as f2; a metric of one class may be of a named class, recall[cat], or averaged: "
+        "macro_, micro_, weighted_"
     )
 
 
@@ -376,8 +380,8 @@ def _entry(name: str) -> LinearRatio | OfTable | None:
         bad = [f"{n} / {d}" for n, d in zip(entry.num, entry.den, strict=True) if not 0 <= n <= d]
         if bad:
             raise ValueError(
-                f"the weights of metric {name!r} hold {bad[0]}; a LinearRatio has 0 <= num <= den, so that "
-                "it lies in [0, 1]; register any other function as OfTable, with its bounds"
+                f"the weights of metric {name!r} have {bad[0]}, but a LinearRatio needs 0 <= num <= den, so "
+                "that it lies in [0, 1]; register other functions as OfTable, with bounds"
             )
     if entry is not None:
         return entry

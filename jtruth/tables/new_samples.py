@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Num
-from scipy.special import betaln, xlogy
+from scipy.special import betaln
 
 from jtruth._random import Key, host_rng, stream
 from jtruth.stats.draws import DrawsEstimate, draws_of
@@ -28,7 +28,7 @@ from jtruth.tables.posterior import Cells, TableDraws, TablePosterior
 
 _PARTS, _POINTS, _REACH = 400, 1601, 9.0  # of a mixture; of its grid; standard deviations around its parts
 _NEAR = 8.0  # parts to a standard deviation
-_TINY = 1e-12  # weight of parts that are left out
+_TINY, _NEVER = 1e-12, 1e-300  # weight of parts that are left out; what stands for probability 0
 _DRAWS = 4000
 
 
@@ -85,10 +85,9 @@ class NewShare(Estimate):
         center, sd = np.arcsin(np.sqrt((hits + 0.5) / (hits + misses + 1))), 0.5 / np.sqrt(hits + misses + 1)
         low = max(float((center - _REACH * sd).min()), 0.0)
         theta = np.linspace(low, min(float((center + _REACH * sd).max()), np.pi / 2), _POINTS)
-        sine, cosine = np.sin(theta), np.maximum(np.cos(theta), 0.0)
         log_weight = np.log(2 * weight) - betaln(hits + 0.5, misses + 0.5)
-        exponent = xlogy(2 * hits[:, None], sine) + xlogy(2 * misses[:, None], cosine) + log_weight[:, None]
-        density = np.exp(exponent).sum(axis=0)
+        logs = 2 * np.log(np.maximum([np.sin(theta), np.cos(theta)], _NEVER))  # 0 times it is 0
+        density = np.exp(np.stack([hits, misses], axis=1) @ logs + log_weight[:, None]).sum(axis=0)
         below = np.concatenate([[0.0], np.cumsum(0.5 * (density[1:] + density[:-1]) * np.diff(theta))])
         return theta, density / below[-1], below / below[-1]
 

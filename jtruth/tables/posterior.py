@@ -123,7 +123,7 @@ class TableDraws(TablePosterior, eqx.Module):
         if np.isnan(self.counts).all():
             raise ValueError("these labels do not determine the counts, so there is no joint posterior")
         if not defined.any():
-            raise ValueError(f"{names[0].name} and {names[1].name} are defined together in no draw")
+            raise ValueError(f"{names[0].name} and {names[1].name} are never both defined")
         weight = np.full(int(defined.sum()), 1.0 / int(defined.sum()))
         return JointEstimate(names[0].name, names[1].name, points[defined], weight, float(defined.mean()))
 
@@ -178,8 +178,8 @@ def thinned(posteriors: Sequence[TableDraws], most: int | None = None) -> TableD
 
 
 NO_LAW = (
-    "a range over assumptions has no probability law; take one assumption's law from `assumptions`, or "
-    "evaluate with assume='independent' or 'shared_difficulty'"
+    "a range over assumptions has no probability distribution; take that of one assumption from "
+    "`assumptions`, or evaluate with assume='independent' or 'shared_difficulty'"
 )
 
 

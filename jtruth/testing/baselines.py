@@ -87,7 +87,8 @@ def carlotto_accuracy(apparent: float, label_accuracy: float, num_classes: int) 
     wrong = (1 - label_accuracy) / (num_classes - 1)
     if abs(label_accuracy - wrong) < 1e-12:
         raise ValueError(
-            f"label_accuracy is {label_accuracy}, chance for {num_classes} classes: such labels say nothing"
+            f"label_accuracy is {label_accuracy}, chance for {num_classes} classes: such labels are "
+            "uninformative"
         )
     return (apparent - wrong) / (label_accuracy - wrong)
 
@@ -115,7 +116,9 @@ def geometric_median(points: Float[np.ndarray, "points axes"]) -> Float[np.ndarr
         if np.abs(new - centre).max() < 1e-14 * scale:
             return new
         centre = new
-    raise RuntimeError(f"the geometric median of {len(points)} points did not settle in {_MOST_STEPS} steps")
+    raise RuntimeError(
+        f"the geometric median of {len(points)} points did not converge in {_MOST_STEPS} steps"
+    )
 
 
 def prior_marginal_table(data: LogOdds) -> CountTable:
@@ -171,12 +174,12 @@ def labeler_accuracy_by_agreement(votes: Float[np.ndarray, "samples classes"]) -
     classes, number = votes.shape[1], votes.sum(axis=1)
     pairs = (number * (number - 1)).sum()
     if pairs == 0:
-        raise ValueError("no sample has two labels: nobody can agree; ask for second labels of some")
+        raise ValueError("no sample has two labels, so agreement is undefined; collect some second labels")
     share = (votes * (votes - 1)).sum() / pairs
     if share <= 1 / classes + 1e-12:
         raise ValueError(
-            f"labelers agree in {100 * share:.1f} % of all pairs, by chance it would be "
-            f"{100 / classes:.1f}: their labels say nothing of the classes"
+            f"labelers agree in {100 * share:.1f} % of all pairs, and random labels would in "
+            f"{100 / classes:.1f} %: these labels are uninformative"
         )
     return float((1 + np.sqrt(classes * (classes - 1) * share - classes + 1)) / classes)
 
@@ -188,9 +191,9 @@ def _class_probabilities(votes: np.ndarray, right: float) -> np.ndarray:
     if shares.min() < 0:
         k = int(shares.argmin())
         raise ValueError(
-            f"class {k} has {100 * shares_given[k]:.1f} % of the labels, and errors alone would give it "
-            f"{100 * (1 - right) / (classes - 1):.1f} %: labelers of one accuracy who spread errors evenly "
-            "do not label like this; learn a matrix for each (fit_dawid_skene)"
+            f"class {k} has {100 * shares_given[k]:.1f} % of the labels, but errors alone would give it "
+            f"{100 * (1 - right) / (classes - 1):.1f} %: this contradicts labelers of one accuracy with even "
+            "errors; learn a matrix for each (fit_dawid_skene)"
         )
     if right >= 1 - 1e-12:
         return _host.majority(votes)

@@ -33,9 +33,9 @@ def testing_model(
     alpha: Float[Array, "classes symbols"],
 ) -> None:
     """Rows of K ~ Dirichlet(alpha); log p(y_i = c | z_i) with weights of merged samples."""
-    confusion = numpyro.sample("confusion", dist.Dirichlet(alpha).to_event(1))
-    with numpyro.plate("samples", log_rho.shape[0]), numpyro.handlers.scale(scale=weight):
-        p = jnp.exp(log_rho) @ jnp.asarray(confusion)
+    classifier = numpyro.sample("classifier", dist.Dirichlet(alpha).to_event(1))
+    with numpyro.plate("predictions", log_rho.shape[0]), numpyro.handlers.scale(scale=weight):
+        p = jnp.exp(log_rho) @ jnp.asarray(classifier)
         numpyro.sample("y_pred", dist.CategoricalProbs(p), obs=y_pred)
 
 
@@ -87,7 +87,7 @@ def multiclass_nuts(
     symbol, weight = np.pad(symbol.astype(np.int32), pad), np.pad(weight, pad)
     data, chain_key = (log_rho, symbol, weight, concentration), stream(key, "table nuts")
     run = nuts.run_nuts(testing_model, *data, key=chain_key, settings=settings)
-    confusion, rng = run.samples["confusion"], host_rng(key, "classes")
+    confusion, rng = run.samples["classifier"], host_rng(key, "classes")
     problem, flat = kernel.flatten(model, observed), confusion.reshape(-1, *confusion.shape[2:])
     starts = range(0, flat.shape[0], _DRAWS_AT_ONCE)  # classes, hence tables, given each draw of K
     counts = np.concatenate(

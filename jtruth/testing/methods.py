@@ -33,10 +33,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from jtruth._arrays import AnyArray
+from jtruth._arrays import AnyArray, must_be_concrete
 from jtruth._host import log
 from jtruth._one_line import one_line
-from jtruth._random import as_key, stream
+from jtruth._random import as_key, seeded, stream
 from jtruth._validation import choose
 from jtruth.stats.estimates import Estimate
 from jtruth.stats.ratio_of_normals import MEANS
@@ -49,7 +49,7 @@ from jtruth.testing.binary import empirical_bayes as eb
 from jtruth.testing.binary.empirical_bayes import NormalTable
 from jtruth.testing.binary.exact import exact_posterior, law_at
 from jtruth.testing.binary.operating_point import FROM_VALUES, LogOdds, collapse, merged_samples, on_grid
-from jtruth.testing.multiclass import EFFORT, CountDraws, GivenMatrix, checked_inputs, count_posterior
+from jtruth.testing.multiclass import EFFORT, PURE, CountDraws, GivenMatrix, checked_inputs, count_posterior
 
 BINARY_METHODS = (
     "bayes",
@@ -62,8 +62,8 @@ BINARY_METHODS = (
 )
 MULTICLASS_METHODS = ("bayes", "sampling", "exact_means", "plug_in", "labels", "no_predictions")
 _DRAWS = 4000  # of the count table given K; "bayes" takes as many as it needs
-_NO_PREDICTIONS = "no_predictions ignores what the predictions say about the labels; it is a baseline"
-_PRIOR_MARGINAL = "prior_marginal weights operating points by their prior, not by the data; it is a baseline"
+_NO_PREDICTIONS = "The baseline no_predictions does not use the predictions to judge labels."
+_PRIOR_MARGINAL = "The baseline prior_marginal weights operating points by their prior, not by the data."
 
 
 class Tested(NamedTuple):
@@ -96,6 +96,7 @@ class Tested(NamedTuple):
         return named_metric(name, self.classes, self.positive)
 
 
+@seeded
 def binary_posterior(
     log_odds: Float[np.ndarray, " samples"],
     y_pred: Int[np.ndarray, " samples"],
@@ -120,6 +121,7 @@ def binary_posterior(
         ValueError: unknown names, a point that is not inside (0, 1), or a `point` or `mean` that the method
             does not use.
     """
+    must_be_concrete("binary_posterior", PURE, log_odds, y_pred)
     choose("method", method, BINARY_METHODS)
     _check_plugged_in(method, point, mean)
     data = collapse(np.asarray(log_odds, np.float64), np.asarray(y_pred))
@@ -166,6 +168,7 @@ def _plugged_in(
     return Tested(method, table, fit, exact.log_evidence, _warnings(method, fit, "point"))
 
 
+@seeded
 def multiclass_posterior(
     log_likelihood: Float[AnyArray, "samples classes"],
     prior: Float[AnyArray, " classes"],
@@ -195,6 +198,7 @@ def multiclass_posterior(
         >>> print(f"{found.estimate('accuracy').mean:.3f}")
         0.799
     """
+    must_be_concrete("multiclass_posterior", PURE, log_likelihood, prior, y_pred)
     choose("method", method, MULTICLASS_METHODS)
     log_lik, prior, y, _ = checked_inputs(log_likelihood, prior, y_pred)
     num_classes = log_lik.shape[1]
@@ -251,12 +255,12 @@ def _drawn(method: str, key: Any, log_rho: Array, y_pred: Array, confusion: Arra
 def _warnings(method: str, fit: Any, what: str) -> tuple[str, ...]:
     if method == "no_predictions":
         return (_NO_PREDICTIONS,)
-    first = f"intervals take the operating {what} as known; use method='bayes' for intervals that cover"
+    first = f"The intervals treat the operating {what} as known and are too narrow; method='bayes' does not."
     if method == "labels":
-        first = "method='labels' takes its label estimates as true: it has no uncertainty"
+        first = "method='labels' takes its label estimates as true, so it has no uncertainty."
     if fit is None or bool(fit.converged):  # a point that was given needs no steps
         return (first,)
-    return (first, f"the operating {what} did not converge in {int(fit.num_steps)} steps")
+    return (first, f"The operating {what} did not converge in {int(fit.num_steps)} steps.")
 
 
 def converged_or_not(draws: CountDraws) -> tuple[str, ...]:
@@ -264,6 +268,6 @@ def converged_or_not(draws: CountDraws) -> tuple[str, ...]:
     if draws.converged:
         return ()
     return (
-        f"the draws did not converge in {draws.num_sweeps} sweeps: largest R-hat "
-        f"{np.nanmax(draws.rhat):.3f}, smallest effective sample size {np.nanmin(draws.ess):.0f}",
+        f"The draws did not converge in {draws.num_sweeps} sweeps: largest R-hat "
+        f"{np.nanmax(draws.rhat):.3f}, smallest effective sample size {np.nanmin(draws.ess):.0f}.",
     )

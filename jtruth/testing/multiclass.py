@@ -22,9 +22,9 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 from scipy.special import log_softmax
 
-from jtruth._arrays import AnyArray
+from jtruth._arrays import AnyArray, must_be_concrete
 from jtruth._host import log, log_odds
-from jtruth._random import stream
+from jtruth._random import seeded, stream
 from jtruth._validation.in_range import check_codes
 from jtruth.latent import Digest, Effort, LatentModel, Observed, Raters, run_gibbs
 from jtruth.latent.infer.kernel import Problem, draw_counts, state_probabilities
@@ -45,6 +45,7 @@ _MANY_CELLS = 1000  # of a table, from which draws are thinned to the effort's `
 # Tables forget where they were in a few sweeps, and EM starts them at the only mode.
 EFFORT = Effort(burn_in=50, min_sweeps=2000)
 _CHAIN_DRAWS, _CHAIN_SAMPLES = 4000, 20_000  # of two classes; the chain's time grows with samples squared
+PURE = "jtruth.testing.count_draws, or exact_counts for two classes"
 _EXACT = 2**24  # counts below are exact in float32, which thinned draws are kept in
 
 
@@ -83,6 +84,7 @@ class CountDraws(TableDraws):
         return self.counts.reshape(self.num_chains, -1, *self.counts.shape[1:])
 
 
+@seeded
 def count_posterior(
     log_likelihood: Float[AnyArray, "samples classes"],
     prior: Float[AnyArray, " classes"],
@@ -116,6 +118,7 @@ def count_posterior(
         >>> found.counts.shape[1:], found.converged, round(found.estimate("accuracy").mean, 1)
         ((3, 3), True, 0.8)
     """
+    must_be_concrete("count_posterior", PURE, log_likelihood, prior, y_pred, key)
     log_lik, prior, y, concentration = checked_inputs(log_likelihood, prior, y_pred, num_symbols, alpha)
     key, shape = stream(key, "count posterior"), concentration.shape
     classes, symbols = shape
@@ -161,15 +164,7 @@ def table_problem(
     if learned:
         family = alike_classes(np.bincount(y_pred, minlength=classes))
         raters = raters._replace(prior=centre(family), alike=family)
-    model = LatentModel(
-        state_class=np.arange(classes),
-        state_stratum=np.zeros(classes, np.int64),
-        class_prior=np.ones(classes),  # it is inside log_rho
-        class_fixed=True,
-        weight_row=np.zeros(classes, np.int64),
-        stratum_prior=np.ones((1, 1)),
-        raters=(raters,),
-    )
+    model = LatentModel(np.ones(classes), (raters,), class_fixed=True)  # the prior is inside log_rho
     symbols_of = (prediction_columns(y_pred[first], symbols),)
     return model, Observed(symbols_of, count.astype(np.float64), log_rho[first].T.copy(), row)
 

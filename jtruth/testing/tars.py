@@ -25,7 +25,7 @@ from scipy.special import ndtri
 
 from jtruth._host import log, picked
 from jtruth._one_line import one_line
-from jtruth._random import as_key, host_rng
+from jtruth._random import as_key, host_rng, seeded
 from jtruth._validation import some
 from jtruth._validation.in_range import check_codes
 from jtruth.labels import Labels
@@ -58,6 +58,7 @@ class Consolidated(NamedTuple):
     __repr__ = one_line
 
 
+@seeded
 def consolidate(labels: Labels, noise: NoiseModel, prior: Any, *, key: Any = None) -> Consolidated:
     """The most probable class of each sample given its labels, and how often that rule errs (TARS (1)-(5)).
 
@@ -87,8 +88,8 @@ def consolidate(labels: Labels, noise: NoiseModel, prior: Any, *, key: Any = Non
     strata = noise.strata(labels.num_labelers)
     if strata is None:
         raise ValueError(
-            f"{type(noise).__name__} does not say the law of the labels of one sample (method `strata`), so "
-            "how often a consolidated label is wrong is not known; method='bayes' needs no such law"
+            f"{type(noise).__name__} has no distribution of the labels of one sample (method `strata`), so "
+            "the error rates of consolidated labels are unknown; use method='bayes'"
         )
     with jax.enable_x64(True):
         log_likelihood = np.asarray(noise.log_likelihood(labels), np.float64)
@@ -268,15 +269,15 @@ def estimate_counts(y_pred: Int[np.ndarray, " samples"], consolidated: Consolida
     if bad.size:
         raise ValueError(
             f"the consolidated label of sample(s) {some(bad)} hardly depends on the class (|1 - a - b| is "
-            f"{signal[bad[0]]:.3g}, the limit {LEAST_SIGNAL}): dividing by that makes any number. Leave them "
-            "out, consolidate with a prior nearer to equal classes, or use method='bayes', which needs no "
-            "division"
+            f"{signal[bad[0]]:.3g}, the limit {LEAST_SIGNAL}), and the estimate divides by that. Leave them "
+            "out, consolidate with a more even prior, or use method='bayes'"
         )
     chosen = np.eye(classes)[consolidated.label]
     truth = np.linalg.solve(np.swapaxes(rates, 1, 2), chosen[..., None])[..., 0]
     return CountEstimate(expected_table(truth, y_pred, classes), truth, y_pred)
 
 
+@seeded
 def resampled_table(counts: CountEstimate, *, num: int = 2000, key: Any = None) -> TableDraws:
     """The estimated table with `num` resamples, for confidence intervals of any metric: no posterior.
 

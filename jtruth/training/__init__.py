@@ -3,8 +3,10 @@
 from jtruth.training._inputs import Stop
 from jtruth.training.corrections import (
     backward,
+    backward_risk,
     fit_voters,
     forward,
+    forward_risk,
     label_estimates,
     layered,
     median_scores,
@@ -34,10 +36,10 @@ from jtruth.training.objectives import (
 )
 
 __all__ = [
-    "Linear", "Recipe", "Stop", "backward", "brier", "cross_entropy", "discriminative_ml",
-    "estimated_auc", "fit", "fit_gaussians", "fit_linear", "fit_mbem", "fit_raykar", "fit_voters", "forward",
-    "generative_ml", "label_estimates", "layered", "linear_objective", "linear_outputs", "log_probabilities",
-    "logistic", "median_scores", "ml", "mlp", "mmse", "mmse_risk", "outputs_of", "predict_labels",
-    "replication_counts", "risk_variance", "solve_linear", "trace_penalty", "vote", "vote_shares",
-    "weak_losses", "with_labelers",
+    "Linear", "Recipe", "Stop", "backward", "backward_risk", "brier", "cross_entropy",
+    "discriminative_ml", "estimated_auc", "fit", "fit_gaussians", "fit_linear", "fit_mbem", "fit_raykar",
+    "fit_voters", "forward", "forward_risk", "generative_ml", "label_estimates", "layered",
+    "linear_objective", "linear_outputs", "log_probabilities", "logistic", "median_scores", "ml", "mlp",
+    "mmse", "mmse_risk", "outputs_of", "predict_labels", "replication_counts", "risk_variance",
+    "solve_linear", "trace_penalty", "vote", "vote_shares", "weak_losses", "with_labelers",
 ]  # fmt: skip

@@ -83,8 +83,8 @@ def check_per_class(rows: dict[str, Any], *, prior: Any = None, where: Any = Non
     kind = None if where is None else where.dtype if hasattr(where, "dtype") else np.asarray(where).dtype
     if where is not None and (np.shape(where) != shape[:1] or np.dtype(kind).kind != "b"):
         raise ValueError(
-            f"where has shape {np.shape(where)} and dtype {kind}; it must be ({shape[0]},) of booleans, True "
-            "for a sample that counts"
+            f"where has shape {np.shape(where)} and dtype {kind}; it must be ({shape[0]},) booleans, True "
+            "for samples to use"
         )
     used = slice(None) if where is None else np.asarray(where, bool) if is_concrete(where) else slice(0)
     for name, values in rows.items():

@@ -15,27 +15,68 @@ import numpyro
 import numpyro.distributions as dist
 from jaxtyping import Float
 
-from jtruth._arrays import AnyArray
+from jtruth._arrays import AnyArray, safe_log
+from jtruth._host import diagonal_rows
 from jtruth._random import as_key
 from jtruth._validation.in_range import check_no_nan, check_positive
 from jtruth.latent import NutsSettings
 from jtruth.latent.infer import nuts
+from jtruth.learning.annotation.functions import data_of, majority_start, observe, starting
+from jtruth.learning.annotation.models import as_channel
 from jtruth.training._inputs import ModelFit, as_features, check_evidence
 from jtruth.training.linear import Linear, fit_linear, linear_outputs
-from jtruth.training.objectives import discriminative_ml, log_probabilities
+from jtruth.training.objectives import log_probabilities
 
 _SETTINGS = NutsSettings(num_samples=500)
 
 
-def logistic_regression(x: Any, log_likelihood: Any, scales: Any, *, outputs: tuple[int, ...]) -> None:
-    """The NumPyro model, `scales` of intercepts and weights; `outputs` () for a score, else (classes,)."""
-    intercept: Any = numpyro.sample(
-        "intercept", dist.Normal(0.0, scales[0]).expand(outputs).to_event(len(outputs))
-    )
+def noisy_label_regression(
+    labels: Any,
+    x: Any,
+    *,
+    noise: Any = None,
+    num_classes: int | None = None,
+    intercept_scale: Any = 10.0,
+    weight_scale: Any = 1.0,
+    row_concentration: Any = None,
+) -> None:
+    """Logistic (two classes) or softmax regression on noisy labels, as a NumPyro function (Su (31)).
+
+    Sites "intercept" and "weights" (features, *outputs), outputs () for two classes, else (classes,). Where
+    labels come without a noise model there is "confusion" (labeler, true_class, labeled_as) too, as in Raykar
+    et al. (2010).
+
+    Args:
+        labels: `Labels` or whole numbers (samples, labelers), -1 for no label; or log p(labels | class) as
+            floating numbers (samples, classes).
+        x: (samples, features).
+        noise: a model of `jtruth.noise` with known parameters.
+        num_classes: of an array, as in `jtruth.models.data_of`.
+        intercept_scale, weight_scale: standard deviations of the normal priors.
+        row_concentration: (classes, classes) of the Dirichlet rows of "confusion"; 2 on the diagonal and 1
+            spread over the rest if None.
+    """
+    data = data_of(labels if noise is None else noise.log_likelihood(labels), num_classes)
+    classes, x = data.num_classes, jnp.asarray(x)
+    outputs = () if classes == 2 else (classes,)
+    offset = dist.Normal(0.0, intercept_scale).expand(outputs).to_event(len(outputs))
+    intercept: Any = numpyro.sample("intercept", offset)
     shape = (x.shape[1], *outputs)
-    weights: Any = numpyro.sample("weights", dist.Normal(0.0, scales[1]).expand(shape).to_event(len(shape)))
+    slopes = dist.Normal(0.0, weight_scale).expand(shape).to_event(len(shape))
+    weights: Any = numpyro.sample("weights", slopes)
     log_p = log_probabilities(linear_outputs(Linear(intercept, weights), x))
-    numpyro.factor("labels", -x.shape[0] * discriminative_ml(log_p, log_likelihood))
+    rows: Any = jnp.ones((0, classes, classes), log_p.dtype)
+    if data.num_labelers:
+        alpha = diagonal_rows(classes, 2.0, 1.0) if row_concentration is None else row_concentration
+        law = dist.Dirichlet(jnp.asarray(alpha)).expand((data.num_labelers, classes)).to_event(2)
+        with starting({"confusion": majority_start(data)[1]}):
+            rows = numpyro.sample("confusion", law)
+    table = jnp.swapaxes(safe_log(rows), 1, 2)[..., None]
+    observe(data, channel=as_channel(log_p, jnp.zeros(1, log_p.dtype), table))
+
+
+def _given_evidence(x: Any, log_likelihood: Any, scales: Any) -> None:
+    noisy_label_regression(log_likelihood, x, intercept_scale=scales[0], weight_scale=scales[1])
 
 
 def fit_bayes(
@@ -76,12 +117,11 @@ def fit_bayes(
         fit = fit_linear(jnp.asarray(x, float), log_likelihood, start, **options)
         mode = jax.tree.map(np.asarray, fit.model)
     run = nuts.run_nuts(
-        logistic_regression,
+        _given_evidence,
         np.asarray(x, np.float64),
         np.asarray(log_likelihood, np.float64),
         np.array([intercept_scale, regularisation**-0.5]),
         key=key,
-        static={"outputs": () if classes == 2 else (classes,)},
         init=mode._asdict(),
         jitter=0.1,
         settings=settings,

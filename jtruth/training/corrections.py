@@ -33,7 +33,7 @@ from jax.scipy.linalg import solve_triangular
 from jaxtyping import Array, Float, Int
 
 from jtruth import _host
-from jtruth._arrays import AnyArray, is_concrete, safe_log
+from jtruth._arrays import AnyArray, is_concrete, must_be_concrete, safe_log
 from jtruth._validation import in_range as check
 from jtruth.labels import Labels
 from jtruth.posterior import validate_confusion
@@ -120,18 +120,37 @@ def forward_risk(
     return discriminative_ml(repeated, log_likelihood.reshape(-1, classes), where=mask)
 
 
+def backward_risk(
+    log_probabilities: PerClass,
+    matrices: Float[AnyArray, "labelers classes symbols"],
+    z: LabelMatrix,
+    *,
+    where: Mask = None,
+) -> Array:
+    """Backward correction: the mean of the `weak_losses` of the cross-entropy over all labels given.
+
+    Raises:
+        ValueError: as `forward_risk`, or matrices that are (nearly) singular.
+    """
+    check_per_class({"log_probabilities": log_probabilities}, where=where)
+    check_matrices(matrices, np.shape(log_probabilities)[1], symbols=True)
+    _check_invertible(matrices)
+    _check_labels(z, np.shape(log_probabilities)[0], matrices)
+    log_p, z = jnp.asarray(log_probabilities), jnp.asarray(z, jnp.int32)
+    matrices = jnp.asarray(matrices, log_p.dtype)
+    rows = jax.vmap(weak_losses, in_axes=(None, 0))(-log_p, matrices).reshape(-1, matrices.shape[2])
+    return empirical_risk(rows, jnp.maximum(z, 0).T.ravel(), where=_label_mask(z, where).T.ravel())
+
+
 @cache
 def _corrected(ahead: bool, confusion: tuple) -> BatchObjective:
     """Forward or backward correction; of the same matrices one object, compiled once."""
 
     def objective(outputs, evidence, *, where=None):
-        log_p, z = log_probabilities(outputs), jnp.asarray(evidence, jnp.int32)
+        log_p = log_probabilities(outputs)
         matrices = jnp.array(confusion, log_p.dtype)
-        if ahead:
-            return forward_risk(log_p, safe_log(matrices), z, where=where)
-        _check_labels(z, len(log_p), confusion)
-        rows = jax.vmap(weak_losses, in_axes=(None, 0))(-log_p, matrices).reshape(-1, matrices.shape[2])
-        return empirical_risk(rows, jnp.maximum(z, 0).T.ravel(), where=_label_mask(z, where).T.ravel())
+        risk, given = (forward_risk, safe_log(matrices)) if ahead else (backward_risk, matrices)
+        return risk(log_p, given, jnp.asarray(evidence, jnp.int32), where=where)
 
     return checked(objective, lambda z: _check_labels(z, len(z), confusion))
 
@@ -172,6 +191,7 @@ def forward(matrices: Any) -> BatchObjective:
 
 def _frozen(matrices: Any) -> tuple:
     """(labelers, classes, symbols) as nested tuples."""
+    must_be_concrete("an objective of fixed matrices", "forward_risk or backward_risk", matrices)
     return tuple(tuple(map(tuple, matrix)) for matrix in np.asarray(matrices, np.float64).tolist())
 
 
@@ -190,7 +210,7 @@ def _check_invertible(channel: Any) -> None:
     if bad.size or matrices.shape[-2] > matrices.shape[-1]:
         which = f" of labeler {bad[0]}" if matrices.ndim == 3 and bad.size else ""
         raise ValueError(
-            f"the matrix p(label | class){which} does not tell all classes apart (smallest singular value "
+            f"the matrix p(label | class){which} does not distinguish all classes (smallest singular value "
             f"{smallest[bad[0]] if bad.size else 0:.2g}); no loss of labels can be unbiased: use mmse_risk"
         )
 
@@ -216,7 +236,7 @@ def labeler_matrices(model: WithLabelers) -> Float[Array, "labelers classes clas
     shape = np.shape(model[1]) if isinstance(model, tuple) and len(model) == 2 else ()
     if len(shape) != 3 or shape[1] != shape[2]:
         raise ValueError(
-            f"give the model that with_labelers made, its logits (labelers, classes, classes): {shape}"
+            f"give the model from with_labelers, with logits (labelers, classes, classes): {shape}"
         )
     check.check_no_nan(model[1], "logits")
     return jax.nn.softmax(model[1], axis=2)
@@ -264,7 +284,7 @@ def label_estimates(posterior: PerClass) -> Int[Array, " samples"]:
     return jnp.argmax(jnp.asarray(posterior), axis=1).astype(jnp.int32)
 
 
-def replication_counts(posterior: PerClass, num_copies: int) -> Int[np.ndarray, "samples classes"]:
+def replication_counts(posterior: PerClass, num_copies: int) -> Int[AnyArray, "samples classes"]:
     """How many copies of a sample to label with each class, sample replication of Su 3.7.
 
     Counts sum to `num_copies` and are nearest to its multiple of the class posterior: rounded down, and the
@@ -279,12 +299,13 @@ def replication_counts(posterior: PerClass, num_copies: int) -> Int[np.ndarray, 
     """
     check.check_whole(num_copies=num_copies)
     check_posterior(posterior)
-    wanted = np.asarray(posterior, np.float64)
+    concrete = is_concrete(posterior)  # exact on the host, else in the dtype of the trace
+    xp, wanted = (np, np.asarray(posterior, np.float64)) if concrete else (jnp, posterior)
     wanted = wanted / wanted.sum(axis=1, keepdims=True) * num_copies
-    counts = np.floor(wanted)
-    left = num_copies - counts.sum(axis=1, keepdims=True)
-    rank = np.argsort(np.argsort(counts - wanted, axis=1, kind="stable"), axis=1, kind="stable")
-    return (counts + (rank < left)).astype(np.int64)
+    counts = xp.floor(wanted)
+    left = (num_copies - counts.sum(axis=1, keepdims=True)).astype(int)
+    rank = xp.argsort(xp.argsort(counts - wanted, axis=1, stable=True), axis=1, stable=True)
+    return (counts + (rank < left).astype(counts.dtype)).astype(int)
 
 
 def vote_shares(labels: Labels) -> Float[np.ndarray, "samples classes"]:
@@ -307,7 +328,7 @@ def fit_voters(x: Any, labels: Labels, *, regularisation: float = 1.0) -> ModelF
     labels = as_labels(labels, x)
     idle = np.flatnonzero(labels.labels_per_labeler() == 0)
     if idle.size:
-        raise ValueError(f"labeler {idle[0]} gave no label, so has no classifier; leave it out")
+        raise ValueError(f"labeler {idle[0]} gave no label and has no classifier; leave it out")
     loss = check_options("mmse", None, labels.num_classes)
     check.check_not_negative(regularisation, "regularisation")
     z = labels.to_matrix().T  # (labelers, samples), -1 where there is none

@@ -194,7 +194,7 @@ def fit_gaussians(
         empty = np.flatnonzero(np.asarray(weights).sum(axis=0) <= 0)
         if empty.size:
             why = "its mean cannot be learned: leave it out"
-            raise ValueError(f"no label supports class {some(empty)}; {why}")
+            raise ValueError(f"class {some(empty)} has no label; {why}")
     spread = jnp.broadcast_to(jnp.asarray(pseudo_spread, x.dtype), x.shape[1:])
     pseudo = jnp.asarray(pseudo_count, x.dtype), spread
     return _gaussian_em(x, log_likelihood, prior, weights, pseudo, tol, (family, learn_prior, max_steps))

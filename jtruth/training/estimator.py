@@ -51,7 +51,7 @@ def estimated_auc_score(scores: np.ndarray, log_likelihood: np.ndarray, prior: n
     points need not be monotone.
     """
     if prior.size != 2:
-        raise ValueError(f"estimated_auc_score ranks two classes and there are {prior.size}")
+        raise ValueError(f"estimated_auc_score is for two classes, but there are {prior.size}")
     return float(curves_at_thresholds(log_odds(log_likelihood, prior), scores).area_in_order)
 
 
@@ -125,7 +125,7 @@ class _Methods:
         if self.loss not in (None, "logistic", "cross_entropy", "brier"):
             raise ValueError(f"loss={self.loss!r} gives no probabilities; use fit_linear for it")
         if self.objective == "raykar" and self.noise is not None:
-            raise ValueError("objective='raykar' learns how labelers err; leave noise=None")
+            raise ValueError("objective='raykar' learns the labelers' error rates; leave noise=None")
         X = validate_data(self, X, dtype=np.float64)
         labels, self.classes_ = self._labels(y, fitting=True)
         check_consistent_length(X, np.zeros(labels.num_samples))
@@ -219,7 +219,7 @@ class _Methods:
         classes = np.unique(y) if known is None else np.asarray(known)
         z = (y[:, None] == classes).argmax(axis=1)
         if not (classes[z] == y).all():
-            raise ValueError(f"y holds {y[classes[z] != y][0]!r}, which is none of the classes {classes}")
+            raise ValueError(f"y holds {y[classes[z] != y][0]!r}, which is not one of the classes {classes}")
         return Labels.from_matrix(z[:, None], max(2, len(classes))), classes
 
     def _log_likelihood(self, labels: Labels):

@@ -81,7 +81,7 @@ def linear_objective(
     model: Linear,
     x: Float[Array, "samples features"],
     evidence: Float[Array, "samples classes"],
-    regularisation: Float[Array, ""],
+    regularisation: Float[Array, ""] | float,
     *,
     objective: str = "mmse",
     loss: str = "logistic",
@@ -234,9 +234,9 @@ def check_options(objective: str, loss: str | None, num_classes: int) -> str:
     loss = loss or ("logistic" if num_classes == 2 else "cross_entropy")
     choose("loss", loss, FITTED_LOSSES)
     if loss in objectives.BINARY_LOSSES and num_classes != 2:
-        raise ValueError(f"loss={loss!r} is for 2 classes and there are {num_classes}; use 'cross_entropy'")
+        raise ValueError(f"loss={loss!r} is for 2 classes, but there are {num_classes}; use 'cross_entropy'")
     if objective == "ml" and loss not in ("logistic", "cross_entropy"):
-        raise ValueError(f"objective='ml' needs probabilities, which loss={loss!r} has not; use 'mmse'")
+        raise ValueError(f"objective='ml' needs probabilities, which loss={loss!r} lacks; use 'mmse'")
     return loss
 
 

@@ -213,7 +213,7 @@ def _check(x: Any, evidence: Any, validation: Any, recipe: Recipe) -> int:
     if recipe.patience is not None:
         check_whole(patience=recipe.patience)
         if validation is None:
-            raise ValueError("patience needs validation=(x, evidence) of samples held out to look at")
+            raise ValueError("patience needs validation=(x, evidence) of held-out samples")
     for name, pair in {"training": (x, evidence), "validation": validation}.items():
         if pair is not None and (not isinstance(pair, tuple) or len(pair) != 2):
             raise ValueError(f"{name} is a {type(pair).__name__}; give (x, evidence)")

@@ -1,4 +1,4 @@
-"""The recipe "Add a learner" of CONTRIBUTING.md, followed word for word: cleaning takes it as its own."""
+"""The recipe "Add a learner" of docs/extending.md, followed word for word: cleaning takes it as its own."""
 
 import numpy as np
 import pytest

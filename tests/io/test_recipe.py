@@ -1,4 +1,4 @@
-"""The recipe "Add a reader" of CONTRIBUTING.md, followed word for word: two functions and one line."""
+"""The recipe "Add a reader" of docs/extending.md, followed word for word: two functions and one line."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""The recipe "Add a consensus method" of CONTRIBUTING.md, word for word: one function and one line."""
+"""The recipe "Add a consensus method" of docs/extending.md, word for word: one function and one line."""
 
 import csv
 

@@ -25,7 +25,7 @@ def test_density_is_that_of_the_definition():
     rho = np.exp(log_lik) * prior
     rho /= rho.sum(1, keepdims=True)
     arrays = [jnp.asarray(v) for v in (np.log(rho), y_pred, weight, alpha)]
-    density = jax.jit(lambda k, *given: log_density(bayes.testing_model, given, {}, {"confusion": k})[0])
+    density = jax.jit(lambda k, *given: log_density(bayes.testing_model, given, {}, {"classifier": k})[0])
     found = density(jnp.asarray(confusion), *arrays)
     expected = sum(stats.dirichlet(a).logpdf(k) for a, k in zip(alpha, confusion, strict=True))
     for i, w in enumerate(weight):

@@ -45,14 +45,14 @@ OVERALL, CLASS, SHARE, DIFFERENCE = "overall", "one class", "share of samples", 
 LABELERS = "difference of labelers"
 FLAT = 0.02  # weight of the part that knows nothing
 NO_JOINT = (
-    "no joint law of {} and {}: the predictive law is made for one number at a time; that of one assumption "
-    "is result.joint(..., assumption=...)"
+    "there is no joint distribution of {} and {}: a predictive distribution is of one number at a time. For "
+    "one assumption use result.joint(..., assumption=...)"
 )
 NO_DRAWS = (
-    "the predictive law is made for one number at a time and there are no draws of tables; take those of one "
-    "assumption, assumptions[k].posterior.draws(...)"
+    "a predictive distribution is of one number at a time, so there are no draws of tables; for one "
+    "assumption use assumptions[k].posterior.draws(...)"
 )
-NO_EFFECT = "labelers_are={!r} is of no effect here: gold says how far these labels mislead"
+NO_EFFECT = "labelers_are={!r} has no effect here, because the verified labels measure the label errors."
 # How far a reading of labels is off: slope, mean over sources of the log of the scale tau (in logits), its
 # standard deviation. By what is asked: a metric of the whole table and labelers' accuracies, a metric of one
 # class, the share of a class or cell, a difference of classifiers (as a share of the most that it could be),
@@ -86,8 +86,8 @@ def check_kind(labelers_are: str | None, learned: bool = True) -> str:
     check.choose("labelers_are", kind, KINDS)
     if kind != UNKNOWN_KIND and not learned:
         raise ValueError(
-            f"labelers_are={kind!r} says how far learned error rates may mislead; here they are given or "
-            "vouched for (noise, assume, another method): leave labelers_are out, or let them be learned"
+            f"labelers_are={kind!r} is for learned error rates, but here they are given or assumed (noise, "
+            "assume, another method): leave labelers_are out"
         )
     return kind
 
@@ -101,24 +101,23 @@ def rests_on(labelers_are: str) -> str:
     """What the predictive distribution assumes, in a sentence."""
     if labelers_are == PEOPLE:
         return (
-            f"estimates from these labels are as wrong as on {len(SOURCES[PEOPLE])} public sources labelled "
-            "by people (each left out in turn, 95 % intervals of accuracy covered 98 %)"
+            f"estimates err as they did on {len(SOURCES[PEOPLE])} public data sets labelled by people (95 % "
+            "intervals of accuracy covered 98 % of left-out sets)"
         )
     both = (
-        f"estimates from these labels are as wrong as on {sum(map(len, SOURCES.values()))} public sources, "
-        "half of the weight on people, half on LLM judges and automatic metrics (each left out in turn, 95 % "
-        "intervals of accuracy covered 94 % where judges label)"
+        f"estimates err as they did on {sum(map(len, SOURCES.values()))} public data sets, half people and "
+        "half LLM judges and automatic metrics (95 % intervals of accuracy covered 94 % of left-out sets "
+        "with judges)"
     )
     if labelers_are == UNKNOWN_KIND:
-        return f"{both}; if people label, say so (--labelers-are people) for narrower intervals"
-    return f"{both}; {_SAME[labelers_are]}"
+        return f"{both}. With people as labelers, --labelers-are people gives narrower intervals"
+    return f"{both}. {_SAME[labelers_are]}"
 
 
 _SAME = {
-    LLM_JUDGES: "the kind llm_judges changes nothing: no narrower interval covered classifiers that "
-    "are better than their judges",
-    EXPERTS: "the kind experts changes nothing: no public data have expert labels and a truth found by "
-    "others",
+    LLM_JUDGES: "The kind llm_judges changes nothing: no narrower interval covered classifiers that are "
+    "better than their judges",
+    EXPERTS: "The kind experts changes nothing: no public data set has independently verified expert labels",
 }
 
 

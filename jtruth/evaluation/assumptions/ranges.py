@@ -44,7 +44,7 @@ from jtruth.stats.loo import LeaveOneOut, psis_loo, sum_and_error
 from jtruth.tables.new_samples import new_share
 from jtruth.tables.posterior import estimates
 
-LEFT_OUT = "the model {!r} is left out: {}"
+LEFT_OUT = "Model {!r} is left out: {}"
 
 # An end may have a standard error of a twentieth of the interval. Some 15 s a member, at most.
 EFFORT = Effort(max_rhat=1.02, min_ess=300, max_work=3e9, max_bytes=50_000_000, ends=True, nuisance=False)
@@ -54,17 +54,17 @@ _WORST_RHAT, _FEWEST_DRAWS = 1.1, 50.0
 _DRAWS = 1000  # of the majority vote, whose ties are all that is random
 
 ONLY_GOLD = (
-    "labels alone cannot show whether all err together: only gold can tell, hence the width. Find out the "
-    "truth of 30 samples chosen at random (jtruth.asking.ask_next names them; gold=..., --gold FILE), or say "
-    "assume='independent' if you can vouch for it"
+    "Labels cannot show mistakes that everybody shares, so the intervals are wide; 30 verified random "
+    "samples would narrow them. Choose them by jtruth.asking.ask_next, and give gold=... (at the command "
+    "line --gold FILE). If you can vouch for independent errors, give assume='independent'."
 )
 PLUG_IN_WARNING = (
-    "the labelers' error rates and the class prior were learned from these labels and plugged in: the "
-    "intervals ignore their uncertainty and are too narrow"
+    "The intervals are too narrow: error rates and class prior were estimated from these labels, and their "
+    "uncertainty is ignored."
 )
 NOT_IDENTIFIED = (
-    "not identified: with one label a sample, any error rate of the labelers fits as well as any other. "
-    "Get a second and third label for some samples, or give noise=... or gold labels"
+    "Not identified: with one label per sample, all error rates fit equally well. Collect a second and third "
+    "label for some samples, or give noise=... or gold labels."
 )
 
 
@@ -218,7 +218,7 @@ def plug_in_model(data: Inputs, *, unaided: bool = False) -> Model:
         matrices = np.concatenate([matrices, classifier[None]])
     accuracy = np.einsum("c,tcc->t", fit.prior, matrices[:-1])
     accuracies = [(float(mean), np.nan, np.nan) for mean in accuracy]
-    warnings = (PLUG_IN_WARNING, *(w for w in fit.warnings if "rest on no label" not in w))
+    warnings = (PLUG_IN_WARNING, *(w for w in fit.warnings if "have no label: " not in w))
     return replace(_learned(data, fit.prior, matrices, accuracies), warnings=warnings)
 
 

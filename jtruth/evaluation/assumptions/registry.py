@@ -21,7 +21,7 @@ from jaxtyping import Bool, Float, Num
 
 from jtruth._host import known_classes, labels_log_likelihood, majority
 from jtruth._random import Key, host_rng, stream
-from jtruth._validation import present
+from jtruth._validation import collapse_rows, present
 from jtruth.evaluation.inputs import Inputs
 from jtruth.latent import Effort, Progress
 from jtruth.learning.joint.inputs import DirichletPriors
@@ -116,8 +116,9 @@ def vote_draws(data: Inputs, key: Key) -> Num[np.ndarray, "draws classes symbols
     tied = (truth > 0).sum(axis=1) > 1
     sure = np.rint(data.table(np.where(tied[:, None], 0.0, truth))).astype(np.int64)
     draws = np.tile(sure, (_VOTE_DRAWS, 1, 1))
-    patterns, number = np.unique(np.column_stack([truth > 0, data.y_pred])[tied], axis=0, return_counts=True)
-    for (*among, symbol), times in zip(patterns, number, strict=True):
+    rows = np.column_stack([truth > 0, data.y_pred])[tied]
+    first, _, number = collapse_rows(rows)
+    for (*among, symbol), times in zip(rows[first], number, strict=True):
         classes = np.flatnonzero(among)
         even = np.full(classes.size, 1 / classes.size)
         draws[:, classes, symbol] += rng.multinomial(times, even, size=_VOTE_DRAWS)
@@ -163,39 +164,38 @@ class Entry(NamedTuple):
 
 
 _COVERAGE = (
-    " (on public data of known truth such an interval held the accuracy in .50 of the cases where people "
-    "label, in .15 where LLM judges do)"
+    " (on public data such intervals covered the accuracy in 50 % of cases labelled by people and in 15 % of "
+    "those labelled by LLM judges)"
 )
 
 _ENTRIES = (
-    Entry("majority_vote", "if most labelers are right on every sample", majority_votes,
+    Entry("majority_vote", "if the majority is right on every sample", majority_votes,
           reading=True),
     Entry("independent", "if errors are independent given the class", latent_classes("independent"),
           reading=True, last_resort=True, group="independent",
-          assumed="given the true class, the classifier and the labelers err independently of one another"),
-    Entry("labeler_strata", "if some samples are hard, but for the labelers only",
+          assumed="classifier and labelers err independently of one another, given the true class"),
+    Entry("labeler_strata", "if some samples are hard for the labelers only",
           latent_classes("labeler_strata"),
           takes=lambda classes, symbols: symbols > 1,
           moved="labeler_dependence", axis="share of samples that are hard for the labelers only"),
-    Entry("shared_strata", "if hard samples fool labelers and classifier alike",
+    Entry("shared_strata", "if some samples are hard for labelers and classifier",
           latent_classes("shared_strata"), group="shared_difficulty",
-          assumed="given the true class, samples differ in how hard they are, and hard ones fool "
-          "labelers and classifier alike",
+          assumed="some samples are hard for labelers and classifier, given the true class",
           moved="hard_samples", axis="share of samples that are hard for labelers and classifier",
-          of_labelers="if hard samples fool all labelers alike"),
-    Entry("random_effect", "if difficulty is gradual and fools labelers and classifier alike",
+          of_labelers="if some samples are hard for all labelers"),
+    Entry("random_effect", "if samples differ gradually in difficulty for labelers and classifier",
           latent_classes("random_effect"), takes=lambda classes, symbols: classes == 2 and symbols < 3,
           group="shared_difficulty",
-          of_labelers="if difficulty is gradual and fools all labelers alike"),
+          of_labelers="if samples differ gradually in difficulty for all labelers"),
     Entry("copying", "if the classifier repeats labels of the labelers", latent_classes("copying"),
           takes=lambda classes, symbols: classes == symbols, listed=False,
           moved="shared_errors", axis="share of the classifier's errors that are shared with labelers",
           shares=(0.0, 0.05, 0.1, 0.2, 0.3, 0.45, 0.6), place=share_of_errors),
-    Entry("partly_shared", "if the classifier feels an unknown part of what is hard for the labelers",
+    Entry("partly_shared", "if an unknown part of the hard samples is hard for the classifier too",
           latent_classes(partly_shared), takes=lambda classes, symbols: symbols > 1, listed=False,
           group="partly_shared",
-          assumed="given the true class, some samples are hard for the labelers, and an unknown part of "
-          "these for the classifier too"),
+          assumed="some samples are hard for the labelers, given the true class, and an unknown part of "
+          "them for the classifier too"),
 )  # fmt: skip
 ASSUMPTIONS: dict[str, Entry] = {entry.name: entry for entry in _ENTRIES}
 
@@ -222,5 +222,5 @@ def check_assume(assume: str | None, data: Inputs | None = None) -> None:
         raise ValueError(f"assume={assume!r} is not available; choose one of {', '.join(known)}")
     if data is not None and data.model is not None and assume not in (None, UNKNOWN, INDEPENDENT):
         raise ValueError(
-            f"assume={assume!r} is about learned error rates, and here they are given: leave one out"
+            f"assume={assume!r} is for learned error rates, but here they are given: leave one out"
         )

@@ -78,12 +78,11 @@ class Sensitivity(Answer):
         point = self.tipping_point(metric, threshold)
         means = [law.mean for law in self.metrics[metric]]
         side = "above" if np.interp(self.base, self.values, means) >= threshold else "below"
-        holds = f"{metric} stays {side} {threshold:g}"
+        holds = f"{metric[0].upper()}{metric[1:]} stays {side} {threshold:g}"
         if point is None:
-            where = f"{self.axis}: {self.values[0]:.3g} to {self.values[-1]:.3g}"
-            return f"{holds} wherever we looked ({where})."
+            return f"{holds} for the {self.axis} from {self.values[0]:.2g} to {self.values[-1]:.2g}."
         beyond = "exceeds" if point >= self.base else "is less than"
-        return f"{holds} unless this {beyond} {point:.3g}: {self.axis}."
+        return f"{holds} unless the {self.axis} {beyond} {point:.2g}."
 
     def blocks(self) -> Document:
         """The question, the answer and what stands behind it, for all faces."""
@@ -101,11 +100,12 @@ class Sensitivity(Answer):
             for name in names
         ]  # fmt: skip
         ends = (Column("low", "at least"), Column("high", "at most"))
-        title = "Accuracy whatever errors depend on (Lam & Stork), by the share of majority votes that are "
-        title += "wrong"
+        title = (
+            "Bounds on accuracy under any dependence (Lam and Stork), by the error rate of the majority vote"
+        )
         by_wrong = [{"wrong": f"{m:g}", "low": low, "high": high} for m, low, high in self.bounds]
         bounds = [Table("bounds", title, "wrong", ends, by_wrong)] if self.bounds else []
-        of = f" (recall and precision of class {self.positive!r})" if "recall" in names else ""
+        of = f" (recall and precision are for class {self.positive!r})" if "recall" in names else ""
         blocks = (
             Table("by_value", self.axis + of, "value", columns, rows, missing="undefined"),
             *bounds, *curves, warning_notes(self.warnings),
@@ -114,13 +114,13 @@ class Sensitivity(Answer):
         )  # fmt: skip
         about = f"{100 * self.level:g} % intervals, {ABOUT[self.target]}; key {self.key}"
         means = np.array([law.mean for law in self.metrics[names[0]]])
-        where = f"{self.axis}, {self.values[0]:.3g} to {self.values[-1]:.3g}"
+        where = f"the {self.axis} goes from {self.values[0]:.2g} to {self.values[-1]:.2g}"
+        name = f"{names[0][0].upper()}{names[0][1:]}".replace("_", " ")
         if np.isnan(means).all():
-            sentence = f"{names[0]} is not identified, whatever this is: {self.axis}."
+            sentence = f"{name} is not identified at any value of the {self.axis}."
         else:  # how far the first metric moves
-            moves = f"from {np.nanmin(means):.3f} to {np.nanmax(means):.3f}"
-            sentence = f"{names[0]} moves {moves} with this: {where}."
-        return Document("What would have to be true for the answer to change?", about, sentence, blocks)
+            sentence = f"{name} lies between {np.nanmin(means):.2f} and {np.nanmax(means):.2f} as {where}."
+        return Document("Which assumption would change the answer?", about, sentence, blocks)
 
 
 Basis = tuple[Inputs, Model]  # the checked input, and what is known or was learned of the labels' noise
@@ -137,7 +137,7 @@ def ways() -> dict[str, tuple[str, tuple[float, ...], Callable[[Basis, float, ja
     return {
         **{entry.moved: (entry.axis, entry.shares, partial(_share, entry)) for entry in moved},
         PRIOR: ("share of class {!r}", (), _prior),
-        ERROR_RATES: ("labelers' error rates, times", _FACTORS, _scaled),
+        ERROR_RATES: ("factor on the labelers' error rates", _FACTORS, _scaled),
     }
 
 
@@ -178,11 +178,11 @@ def _share(entry: Entry, basis: Basis, value: float, key: jax.Array) -> Moved:
     data = basis[0]
     if data.model is not None:
         raise ValueError(
-            f"sensitivity to {entry.moved!r} needs labels whose error rates are learned: leave noise out; "
-            f"where they are given, {PRIOR} and {ERROR_RATES} can be moved"
+            f"sensitivity to {entry.moved!r} needs learned error rates: leave noise out, or vary {PRIOR} or "
+            f"{ERROR_RATES}"
         )
     if not entry.takes(len(data.classes), len(data.classes)):
-        raise ValueError(f"sensitivity to {entry.moved!r} knows no model of {len(data.classes)} classes")
+        raise ValueError(f"sensitivity to {entry.moved!r} has no model of {len(data.classes)} classes")
     counts, fit = entry.fit(replace(data, progress=None), key, EFFORT, share=value)
     fit = check.present(fit, "the fit")
     return entry.place(fit, data, value), _usable(counts, fit), fit.warnings
@@ -223,7 +223,7 @@ def _scaled(basis: Basis, factor: float, key: jax.Array) -> Moved:
             log_p = np.asarray(noise.scaled(factor).log_likelihood(labels), np.float64)
         return factor, _drawn(known_classes(log_p, data.gold), model.prior, data, key), ()
     if fit is None:
-        raise ValueError("sensitivity to 'error_rates' needs the joint posterior: evaluate by method 'bayes'")
+        raise ValueError("sensitivity to 'error_rates' needs the joint posterior: use method='bayes'")
     parts = [
         _drawn(log_p, shares, data, stream(key, "rates", k), num=400)
         for k, log_p, shares in registry.drawn_rates(fit, data, _RATE_DRAWS, factor)

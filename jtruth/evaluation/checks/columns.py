@@ -59,9 +59,8 @@ def written_back(labels: Labels) -> tuple[Check, ...]:
     by_class = patterns.counts[several] @ votes[several]
     rare, number = int(by_class.sum() - by_class.max(initial=0)), int(patterns.counts[several].sum())
     text = (
-        f"labelers never disagree on any of {number_of(number, 'sample')}: was one answer (a "
-        "majority vote, say) written to all of them? Then there is one labeler, and nothing shows how good "
-        "he is. Hand over the labels that each labeler gave"
+        f"labelers agree on all of {number_of(number, 'sample')}: was one answer, such as a majority vote, "
+        "copied to all of them? Then the labels cannot show accuracy. Give each labeler's own labels"
     )
     return alarm("labelers never disagree", rare, _MOST_RIGHT**rare, text)
 
@@ -91,8 +90,8 @@ def standing_twice(labels: Labels) -> tuple[Check, ...]:
     workers = labels.worker_names
     names = "; ".join(quoted(str(workers[t]) for t in group) for group in groups[:2])
     text = (
-        f"every labeler stands more than once, label for label ({names}): was the table put together from "
-        "the same labels twice? Intervals count them twice. Keep one of each"
+        f"every labeler occurs more than once with identical labels ({names}): was the table joined from the "
+        "same labels twice? The intervals count them twice. Keep one of each"
     )
     return alarm("labelers stand twice", copies, agreement**copies, text)
 
@@ -121,8 +120,8 @@ def vote_column(labels: Labels) -> tuple[Check, ...]:
         if p_value < FALSE_ALARM:
             name, number = str(labels.worker_names[t]), number_of(int(shared[t]), "sample")
             text = (
-                f"labeler {name!r} never differs from the majority vote of the others, on {number} of which "
-                f"the vote is wrong on about {error:.0%}: is this column the vote itself? Leave it out"
+                f"labeler {name!r} equals the majority vote of the others on all {number} samples, although "
+                f"about {error:.0%} of the votes are wrong: is this column the vote itself? Leave it out"
             )
             return alarm("a labeler is the vote", shared[t], p_value, text)
     return ()
@@ -158,9 +157,9 @@ def repeats_labels(labels: Labels, y_pred: Int[np.ndarray, " samples"], name: st
     whose = f"predictions of {name!r}" if name else "predictions"
     equal = f"differ from {whom} on {int(differ[t])} of" if differ[t] else f"are equal to {whom} on all of"
     text = (
-        f"{whose} {equal} {number_of(int(shared[t]), 'sample')}, mistakes included (about {error:.0%} by the "
-        "labels): were they learned on these labels, or copied? Then the labels cannot judge them. Judge "
-        f"predictions for samples that were not learned on{also}"
+        f"{whose} {equal} {number_of(int(shared[t]), 'sample')}, including mistakes (about {error:.0%} by "
+        "the labels): was the classifier trained on these labels, or were they copied? Then they cannot "
+        f"grade it. Give predictions for samples that were not used in training{also}"
     )
     return alarm("predictions repeat labels", differ[t], p_values[t], text)
 
@@ -185,8 +184,8 @@ def learned_part(labels: Labels, y_pred: Int[np.ndarray, " samples"], name: str 
     (share, side), p_value = min(p_values.items(), key=lambda item: item[1], default=((0.0, 0), 1.0))
     whose, part = f"predictions of {name!r}" if name else "predictions", "first" if side > 0 else "last"
     text = (
-        f"{whose} repeat the labels of about the {part} {share:.0%} of the samples, and not the others': "
-        "were they learned on these? Then the labels cannot judge them there. Leave those samples out"
+        f"{whose} repeat the labels of about the {part} {share:.0%} of the samples only: was the classifier "
+        "trained on these? Then their labels cannot grade it. Leave those samples out"
     )
     return alarm("predictions repeat labels", share, p_value * 18, text)
 
@@ -245,14 +244,13 @@ _LEAST = 5  # gold samples of a class before it can be called exchanged
 _GRANTED = 1 / 4  # chance to be right that predictions have at least, whatever labels say
 AT_RANDOM, _SHUFFLES, _ALARM = "gold at random", 1999, 0.01
 _UNLIKE = (
-    "gold samples are {} doubtful than the others (mean doubt {:.2f} and {:.2f}, p = {:.2g}): they were "
-    "hardly chosen at random, and then intervals do not hold. Say how they were chosen "
-    "(gold=jt.io.Gold(classes, inclusion or strata)), or ask for the truth of samples drawn at random"
+    "gold samples are {} uncertain than the others (mean uncertainty {:.2f} and {:.2f}, p = {:.2g}): they "
+    "are probably not a random sample, so the intervals are invalid. Describe how they were chosen "
+    "(gold=jt.io.Gold(classes, inclusion or strata)), or verify random samples"
 )
 _ONE_CLASS = (
-    "all {} gold samples are of class {!r}, and by the labels {:.0%} of all samples are: of as many random "
-    "ones that would happen with p = {:.2g}. Gold chosen by its class does not tell what this answer "
-    "reads from it: ask for the truth of samples drawn at random"
+    "all {} gold samples are of class {!r}, but by the labels only {:.0%} of all samples are (p = {:.2g} for "
+    "a random sample). Gold chosen by its class cannot be used here: verify random samples"
 )
 
 
@@ -283,13 +281,13 @@ def exchanged_codes(
     go = tables[0][np.arange(size), becomes].sum()
     whom = "labels and predictions" if predictions else "labels"
     if moved.size == 2:
-        pairs = f"{classes[moved[0]]!r} and {classes[moved[1]]!r} are exchanged"
+        pairs = f"{classes[moved[0]]!r} and {classes[moved[1]]!r} are swapped"
     else:
         pairs = ", ".join(f"{classes[c]!r} is read as {classes[becomes[c]]!r}" for c in moved.tolist())
     text = (
-        f"gold contradicts {whom} on most samples: it fits the majority vote on {stay} of {number}, and on "
-        f"{go} if its {pairs}. Its codes, or those of the labels, are probably not what you think: hand over "
-        "class names instead of codes, or correct the order of the classes"
+        f"gold contradicts {whom} on most samples: it matches the majority vote on {stay} of {number} "
+        f"samples, and on {go} if its {pairs}. The class codes are probably mixed up: give class names "
+        "instead of codes, or correct the order of the classes"
     )
     return alarm("codes of the gold", go - stay, p_value, text)
 
@@ -302,9 +300,9 @@ def gold_is_vote(gold: Int[np.ndarray, " samples"], labels: Labels) -> tuple[Che
         return ()
     p_value = float(np.prod(learned_errors(labels)[0][asked]))
     text = (
-        f"gold is the majority vote on each of {number_of(asked.size, 'sample')}, where by the labels the "
-        f"vote should sometimes be wrong (p = {p_value:.1g}): was it made from these labels? Then it proves "
-        "nothing. Find out the truth by other means, or leave gold out"
+        f"gold equals the majority vote on all of {number_of(asked.size, 'sample')}, although the vote "
+        f"should sometimes be wrong (p = {p_value:.1g}): was it made from these labels? Then it adds "
+        "nothing. Verify samples independently, or leave gold out"
     )
     return alarm("gold and the vote", asked.size, p_value, text, odd=_ODD)
 
@@ -328,19 +326,19 @@ def gold_is_predictions(
             continue
         whose = f"those of {name!r}" if name else "the predictions"
         text = (
-            f"gold equals {whose} on each of {number_of(equal.size, 'sample')}, also on the {differ.size} "
-            "where the majority of the labels says otherwise: "
+            f"gold equals {whose} on all of {number_of(equal.size, 'sample')}, even on the {differ.size} "
+            "where the majority vote disagrees: "
         )
         if equal.size == gold.size and (1 - differ.size / gold.size / 3) ** gold.size <= _ODD:
-            text += "are they one column? Then nothing is graded. Hand over the classifier's own answers"
+            text += "are they the same column? Then nothing is graded. Give the classifier's own predictions"
             checks += alarm("gold and the predictions", differ.size, None, text)
             continue
         labeled, _, fit = _fitted(labels, y_pred)
         right = fit.posterior[0][np.searchsorted(labeled, differ), y_pred[differ]]
         p_value = float(np.prod(np.maximum(right, _GRANTED)))
         text += (
-            f"was gold filled in from the predictions (p = {p_value:.1g} if not)? Then it proves nothing. "
-            "Find out the truth by other means, or leave gold out"
+            f"was gold filled in from the predictions (p = {p_value:.1g} if not)? Then it adds nothing. "
+            "Verify samples independently, or leave gold out"
         )
         checks += alarm("gold and the predictions", differ.size, p_value, text, odd=_ODD)
     return tuple(checks)
@@ -367,9 +365,8 @@ def chosen_gold(
         kind, on, part, rest = "doubtful", "disagree", number - agreeing, 1 - share
     text = (
         f"labelers {on} on {part} of {number} gold samples and on {rest:.0%} of the others: gold was chosen "
-        f"among {kind} samples (p = {p_value:.1g}), and what it says does not hold for the rest. Say how it "
-        "was chosen (gold=jt.io.Gold(classes, inclusion or strata)), or ask for the truth of samples drawn "
-        "at random"
+        f"among {kind} samples (p = {p_value:.1g}), and does not represent the rest. Describe how it was "
+        "chosen (gold=jt.io.Gold(classes, inclusion or strata)), or verify random samples"
     )
     return alarm("gold was chosen", agreeing / number - share, p_value, text)
 
@@ -398,7 +395,7 @@ def random_gold_check(
     lead = doubt[known].mean() - doubt.mean()
     p = (1 + int((off >= abs(lead) - 1e-12).sum())) / (1 + _SHUFFLES)
     if p >= _ALARM:
-        text = f"gold samples are as doubtful as the others (p = {p:.2g})"
+        text = f"gold samples are as uncertain as the others (p = {p:.2g})"
         return (Check(AT_RANDOM, float(lead), p, "fits", text),)
     words = _UNLIKE.format("more" if lead > 0 else "less", doubt[known].mean(), doubt[~known].mean(), p)
     return (Check(AT_RANDOM, float(lead), p, "does not fit", words),)

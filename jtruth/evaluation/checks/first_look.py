@@ -36,11 +36,11 @@ Predictions = Mapping[str, Int[np.ndarray, " samples"]]  # by the classifier's n
 _MANY = 30  # samples on which two classifiers hardly agree by chance
 _FAR, _WORSE = -5.0, 0.4
 _FEW_BELOW = 0.02  # share of whole numbers below a threshold under 1 that may be meant
-_BACK = "Hand over 1 - score (or -score), or say positive=... for the class that high scores speak for"
+_BACK = "Give 1 - score (or -score), or set positive=... to the class that high scores indicate"
 _USEFUL = 0.4
 _ALARM = (
-    "predictions agree with the labels {} chance (correlation with the truth about {:.2f} +- {:.2f}): is the "
-    "order of y_pred, or the coding of classes, right? Hand over predictions by task id and as class names"
+    "predictions agree with the labels {} chance (correlation with the truth about {:.2f} +- {:.2f}): are "
+    "the order of y_pred and the class codes right? Give predictions by task id and as class names"
 )
 
 
@@ -82,27 +82,28 @@ def odd_predictions(
     for a, b in combinations(predictions, 2):
         if (predictions[a] == predictions[b]).all():
             text = (
-                f"{a!r} and {b!r} predict the same class on each of {number_of(gold.size, 'sample')}: their "
-                "difference is 0 whatever the truth is. Was one file given twice? Hand over the other's "
-                "predictions, or leave one out"
+                f"{a!r} and {b!r} predict the same class on all of {number_of(gold.size, 'sample')}, so "
+                "their difference is 0. Was one file given twice? Give the other's predictions, or leave one "
+                "out"
             )
             verdict = LOOK_FIRST if gold.size >= _MANY else WORTH_KNOWING
             yield Check("the same predictions", float(gold.size), None, verdict, text)
     constant = {name for name, codes in predictions.items() if (codes == codes[0]).all()}
     for name in (name for name in predictions if name in constant and name):  # "": `inputs.warnings` tells
         text = (
-            f"every prediction of {name!r} is {classes[predictions[name][0]]!r}: its metrics that need "
-            "another prediction are undefined or trivial; compare it by accuracy or recall, or leave it out"
+            f"every prediction of {name!r} is {classes[predictions[name][0]]!r}, so some metrics are "
+            "undefined or trivial; compare it by accuracy or recall, or leave it out"
         )
         yield Check("one class predicted", None, None, WORTH_KNOWING, text)
     of_gold = np.bincount(gold[gold >= 0], minlength=len(classes))
     for name in (name for name in predictions if name not in constant):
         absent = (of_gold > 0) & (np.bincount(predictions[name], minlength=len(classes)) == 0)
         for c in np.flatnonzero(absent).tolist():
-            whose = f"{name!r} never predicts" if name else "nobody predicts"
+            whose = f"{name!r} never predicts" if name else "the predictions never have"
             text = (
-                f"{whose} class {classes[c]!r}, which {number_of(int(of_gold[c]), 'gold sample')} are of: "
-                "its recall is 0 and its precision undefined. Is it called otherwise in the predictions?"
+                f"{whose} class {classes[c]!r}, although {number_of(int(of_gold[c]), 'gold sample')} have "
+                "it: its recall is 0 and its precision undefined. Does it have another name in the "
+                "predictions?"
             )
             yield Check("class never predicted", float(of_gold[c]), None, WORTH_KNOWING, text)
 
@@ -149,7 +150,7 @@ def chance_verdict(
         return alarm(CHANCE + of, value, None, whose + text)
     if value < 2 * error or name is not None:
         return ()
-    text = f"correlation of predictions and truth about {min(value, 1):.2f} +- {error:.2f} by chance"
+    text = f"correlation of predictions and truth about {min(value, 1):.2f} (standard error {error:.2f})"
     return (Check(CHANCE, value, None, "fits", text),)
 
 
@@ -186,8 +187,8 @@ def backward_scores(scores: Float[np.ndarray, " samples"], data: Inputs) -> tupl
         return ()
     negative = data.classes[1 - data.positive] if len(data.classes) == 2 else "others"
     text = (
-        f"scores point the other way: samples with high scores are labelled {negative!r} (area under the ROC "
-        f"curve {area:.2f} by the labels as they are). {_BACK}"
+        f"scores point the wrong way: samples with high scores are labelled {negative!r} (area under the ROC "
+        f"curve {area:.2f} by the given labels). {_BACK}"
     )
     return alarm("direction of the scores", away, None, text)
 
@@ -200,9 +201,9 @@ def backward_columns(scores: Float[np.ndarray, "samples classes"], data: Inputs)
     if 2 * len(against) < len(areas) or mean >= 0.5:
         return ()
     text = (
-        f"the columns of scores speak against their own classes (of {quoted(against, 4)}; mean area under "
-        f"the ROC curve {mean:.2f} by the labels as they are): are the columns in the order of the classes? "
-        "Hand over a frame whose columns are called by the classes"
+        f"the columns of scores contradict their own classes ({quoted(against, 4)}; mean area under the ROC "
+        f"curve {mean:.2f} by the given labels): are the columns in the order of the classes? Give a data "
+        "frame whose columns have the names of the classes"
     )
     return alarm("direction of the scores", mean, None, text)
 
@@ -217,8 +218,8 @@ def row_numbers(
         for line in (slope * number, -slope * number):
             if slope and np.ptp(scores - line) <= 1e-6 * np.ptp(scores):
                 text = (
-                    f"{what} rise or fall by one step from row to row: are they the numbers of the rows? "
-                    "Those rank well where rows are sorted, and say nothing. Hand over the scores"
+                    f"{what} change by one step from row to row: are they row numbers? Row numbers rank well "
+                    "where rows are sorted, but mean nothing. Give the scores"
                 )
                 return alarm("numbers of rows", slope, None, text)
     return ()
@@ -255,13 +256,13 @@ def threshold_outside(
         if not (0 < threshold < 1 and low >= 0 and high > 2 and below < most):
             return ()
         text = (
-            f"threshold {threshold:g} is on a scale of 0 to 1, and scores go from {low:g} to {high:g}: "
+            f"threshold {threshold:g} is on a scale of 0 to 1, but scores go from {low:g} to {high:g}: "
             f"{below:.0%} of the samples are below it. Give a threshold on the scale of the scores"
         )
         return alarm("threshold", threshold, None, text)
     side = "nothing" if threshold > high else "everything"
     text = (
-        f"threshold {threshold:g} lies outside of the scores ({low:g} to {high:g}), so {side} is predicted "
-        "positive: give one on the scale of the scores"
+        f"threshold {threshold:g} lies outside the scores ({low:g} to {high:g}), so {side} is predicted "
+        "positive: give a threshold on the scale of the scores"
     )
     return alarm("threshold", threshold, None, text)

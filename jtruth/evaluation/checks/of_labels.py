@@ -31,6 +31,7 @@ from scipy.special import chdtrc
 
 from jtruth._host import cross_table
 from jtruth._random import Key, host_rng
+from jtruth._validation.coded import collapse_rows
 from jtruth._validation.times import moment_text
 from jtruth._validation.words import quoted, some
 from jtruth.evaluation.checks.label_sets import sum_by
@@ -39,42 +40,41 @@ from jtruth.labels import Labels
 from jtruth.learning.behaviour import Behaviour
 
 REFUSED = (
-    "the checks refuse every model of these labels, so what each assumption says is not shown: what remains "
-    "is how far such labels misled elsewhere"
+    "The checks reject every model of these labels, so estimates under each assumption are not shown. The "
+    "interval reflects the errors of such labels on public data."
 )
 MISSING = "labels missing by class"
 _LEVEL = 0.01
-_UNRELATED = "the number of labels of a sample does not go with its class"
+_UNRELATED = "the number of labels of a sample is unrelated to its class"
 _RELATED = (
-    "samples that are probably of class {!r} have {} labels than others. Every model takes the number of "
-    "labels to say nothing, so shares, precision and recall may be off. Ask for labels whatever the class, "
-    "or for the truth of 30 samples chosen at random"
+    "samples that are probably of class {!r} have {} labels than others. The models ignore the number of "
+    "labels, so shares, precision and recall may be biased. Collect labels independently of the class, or "
+    "verify 30 random samples"
 )
 _ANSWERED = (
-    "samples that are probably of class {!r} have {} labels than others: samples with equally many labels "
-    "have class shares of their own here"
+    "samples that are probably of class {!r} have {} labels than others: here class shares depend on the "
+    "number of labels"
 )
 EXCHANGEABLE = "exchangeable labelers"
 _ALARM = 0.05
 _NAMED = 3  # changes in a sentence
 _TWO_DAYS = 172_800.0  # seconds
-_BY_DATE = "Judge early and late samples separately"
-NO_DRIFT = "nobody is right more or less often late than early, in any class"
-_TO_DO = "Histograms then depend on who was asked. Ask labelers at random, or model them: evaluate_labelers"
+_BY_DATE = "Grade early and late samples separately"
+NO_DRIFT = "no labeler's accuracy changes over time, in any class"
+_TO_DO = "Histograms then depend on who was asked. Ask random labelers, or model them: evaluate_labelers"
 GROUPS = "groups of labelers"
 EVERYBODY = "groups of labelers, everybody in one"
 _AGAIN, _MOST_RATERS, _MOST_SAMPLES, _LEAST_SHARED = 199, 20, 2000, 30
 _LARGE, _STEPS, _ROUNDS = 0.03, 60, 4
 _EXTREME, _MOST, _FEW = 0.1, 0.75, 3  # excess of agreement; share of labelers in groups; others that may copy
-_NO_GROUPS = "no labelers agree more often than their agreement with all others allows"
+_NO_GROUPS = "no labelers agree more often than their agreement with the others explains"
 _TOGETHER = (
-    "labelers {} agree with one another more often than any accuracy allows, given how they agree with all "
-    "others ({:.0%} where {:.0%} are to be expected; p <= {:.2g}): {}. Count such a group as one labeler "
-    "(keep one of it), or find out the truth of 30 samples chosen at random"
+    "labelers {} agree with one another more often than their agreement with the others explains ({:.0%} "
+    "instead of {:.0%}; p <= {:.2g}): {}. Keep one labeler of such a group, or verify 30 random samples"
 )
 _THEY = "they repeat each other's mistakes"
-_EITHER = "either they repeat each other's mistakes, or {} do, and the labels cannot say which"
-_SO_DO = "so do {}, and at least one of these groups repeats its own mistakes; the labels cannot say which"
+_EITHER = "either they repeat each other's mistakes, or {} do; the labels cannot tell which"
+_SO_DO = "so do {}, and at least one of these groups repeats its own mistakes; the labels cannot tell which"
 
 
 def missing_check(
@@ -122,7 +122,7 @@ def exchangeability_check(
     counts = labels.counts()
     use = ((counts > 0).sum(axis=1) > 1)[sample]
     if not use.any():
-        text = "no sample has two different labels: who gave them cannot matter, and cannot be seen"
+        text = "no sample has two different labels, so differences between labelers cannot be seen"
         return Check(EXCHANGEABLE, None, None, "cannot be seen", text)
     order = np.flatnonzero(use)[np.argsort(sample[use], kind="stable")]
     sample, labeler, label = (a[order] for a in (sample, labeler, label))
@@ -145,13 +145,13 @@ def exchangeability_check(
         above += departures(shuffled).sum() >= statistic * (1 - 1e-12)
     p_value = (1 + above) / (permutations + 1)
     if p_value > _ALARM:
-        text = f"who gave a label does not show (p = {p_value:.2g})"
+        text = f"no difference between labelers is visible (p = {p_value:.2g})"
         return Check(EXCHANGEABLE, statistic, p_value, "fits", text)
     worst, k = np.unravel_index(np.argmax(observed), size)
     name = labels.worker_names[int(worst) // num_groups]
     rate = cross_table(row, label, size)[worst, k]
     text = (
-        f"labelers differ on the same samples (p = {p_value:.2g}): {str(name)!r} said "
+        f"labelers differ on the same samples (p = {p_value:.2g}): {str(name)!r} gave "
         f"{str(labels.class_names[k])!r} {rate} times where {expected[worst, k]:.1f} are expected. {_TO_DO}"
     )
     return Check(EXCHANGEABLE, statistic, p_value, "does not fit", text)
@@ -242,7 +242,8 @@ def excess(
     z: Int[np.ndarray, "samples raters"], classes: int, key: Key, aside: Bool[np.ndarray, "raters raters"]
 ) -> Excess | None:
     """What one factor leaves of the agreement of pairs, without those `aside`; None where pairs are few."""
-    rows, times = np.unique(z, axis=0, return_counts=True)
+    first, _, times = collapse_rows(z)
+    rows = z[first]
     votes = np.array([rows == c for c in range(classes)], np.float64)  # (classes, rows, raters)
     present = (rows >= 0).astype(np.float64)
     shared = present.T @ (present * times[:, None])
@@ -329,7 +330,7 @@ def drift_findings(
         )
     findings = []
     for c, texts in said.items():
-        more = f"; and {len(texts) - _NAMED} more in the JSON" if len(texts) > _NAMED else ""
+        more = f"; {len(texts) - _NAMED} more in the JSON" if len(texts) > _NAMED else ""
         text = f"Recall of class {classes[c]!r} changed: {'; '.join(texts[:_NAMED])}{more}. {_BY_DATE}."
         findings.append(Check("drift", message=text))
     names = some(list(dict.fromkeys(who[t] for t, _ in cells)), _NAMED)

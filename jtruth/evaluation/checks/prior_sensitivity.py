@@ -36,10 +36,10 @@ from jtruth.testing.multiclass import CountDraws
 NAME = "prior-driven"
 POWERS = {0.5: "half", 2.0: "twice"}
 MOST = 1 / 3  # of the width, that an end may move
-DRIVEN = "{} would be [{:.2f}, {:.2f}] instead of [{:.2f}, {:.2f}] if {} counted {}: prior-driven"
-STEADY = "no end moves by more than {:.0%} of its interval if {} counts {}"
-BLIND = "the draws do not say what the answer would be if {} counted {} (Pareto k {:.2f})"
-LABELS_AGAINST = "; the labels disagree: if they counted a quarter more it would be {:.2f} instead of {:.2f}"
+DRIVEN = "{} would be [{:.2f}, {:.2f}] instead of [{:.2f}, {:.2f}] if {} had {} the weight: prior-driven"
+STEADY = "no endpoint moves by more than {:.0%} of the width if {} has {} the weight"
+BLIND = "the draws cannot show the effect of giving {} {} the weight (Pareto k {:.2f})"
+LABELS_AGAINST = "; the labels disagree: with a quarter more weight it would be {:.2f} instead of {:.2f}"
 LABELS_SILENT = "; the labels say little about it"
 _FEWEST = 200  # draws
 _MORE, _SPEAKS = 1.25, 0.2  # power of the likelihood; sds that it moves a mean of which labels speak

@@ -21,6 +21,7 @@ from scipy.special import chdtrc
 from jtruth._host import cross_table, log, log_sum, softmax
 from jtruth._random import Key, host_rng, stream, streams
 from jtruth._validation import present
+from jtruth._validation.words import some
 from jtruth.evaluation.checks.bootstrap import ALIKE, Component, bootstrap, holm, largest
 from jtruth.evaluation.checks.first_look import chance_check
 from jtruth.evaluation.checks.label_sets import Parameters, Sets, with_classifier
@@ -32,75 +33,75 @@ from jtruth.noise import NoiseModel
 
 ALARM = 0.05
 FEW_LABELS = 10  # of a labeler
-GOLD_TELLS = "find out the truth of 30 or more samples chosen at random, and compare"
+GOLD_TELLS = "verify 30 or more random samples, and compare"
 SATURATED = (
-    "with {} raters and {} classes any labels fit the model of independent errors, so nothing can contradict "
-    "it. Get labels of one more labeler, or find out the truth of 30 samples chosen at random"
+    "with {} raters and {} classes, any labels fit independent errors, so this cannot be checked. Collect "
+    "labels of one more labeler, or verify 30 random samples"
 )
 # By name of the check: what fits, what does not, what to do.
 LEARNED = {
     "label patterns": (
-        "patterns of labels occur as often as independent errors make them",
-        "patterns of labels do not occur as often as independent errors make them",
-        "Intervals that assume independence are too narrow and may be off centre: " + GOLD_TELLS,
+        "label patterns are as frequent as independent errors predict",
+        "label patterns are not as frequent as independent errors predict",
+        "Intervals that assume independence are too narrow and may be biased: " + GOLD_TELLS,
     ),
     "pairwise agreement": (
-        "no two raters agree more or less often than the model says",
-        "{} agree {} often than independent errors make them",
-        "Ask whether one saw the other's answers, or whether some samples are hard for both",
+        "every pair of raters agrees as often as the model predicts",
+        "{} agree {} often than independent errors predict",
+        "Check whether one saw the other's answers, or whether some samples are hard for both",
     ),
     "labeler misfit": (
-        "no rater's agreements with the others are off",
-        "the agreements of {} with the other raters are off",
-        "Look at this rater's labels, and evaluate once without them",
+        "each rater agrees with the others as the model predicts",
+        "{} does not agree with the other raters as the model predicts",
+        "Look at this rater's labels, and evaluate without them",
     ),
     "labelers share errors": (
-        "labelers do not err together more or less often than the model says",
-        "where the class is {}, labelers err together {} often than the model says",
-        "Labels are worth less than their number: evaluate with assume='shared_difficulty', or " + GOLD_TELLS,
+        "labelers share errors as often as the model predicts",
+        "in class {}, labelers share errors {} often than the model predicts",
+        "Each label adds less information: evaluate with assume='shared_difficulty', or " + GOLD_TELLS,
     ),
     "classifier and hard samples": (
-        "the classifier's errors do not go with those of the labelers",
-        "where the class is {}, the classifier errs {} often on samples that labelers get wrong",
-        "assume='independent' does not hold: leave assume out, or " + GOLD_TELLS,
+        "the classifier's errors are unrelated to those of the labelers",
+        "in class {}, the classifier errs {} often on samples that labelers get wrong",
+        "Independence is violated: leave assume out, or " + GOLD_TELLS,
     ),
     "classifier and single labelers": (
-        "the classifier's errors do not go with those of any one labeler",
+        "the classifier's errors are unrelated to those of any single labeler",
         "the classifier errs {1} often where {0} errs",
-        "Ask whether the classifier was trained on this labeler's labels; evaluate once without them",
+        "Check whether the classifier was trained on this labeler's labels; evaluate without them",
     ),
     "given prior": (
         "the labels do not contradict the given class prior",
         "the labels contradict the given class prior",
-        "Leave prior out to have it learned, or look whether the samples are from elsewhere",
+        "Leave prior out to learn it, or check whether the samples come from another population",
     ),
 }
 # The same where error rates were given; every other name is one of what the classifier's errors may go with.
 GIVEN = {
     "given prior": (
         "the labels do not contradict the given class prior",
-        "another class prior would make these labels far more likely",
-        "Leave prior out to have it integrated out, or look whether the samples are from elsewhere",
+        "these labels are far more likely under another class prior",
+        "Leave prior out to integrate it out, or check whether the samples come from another population",
     ),
     "given error rates": (
-        "labelers use the classes and agree with one another as often as the given error rates say",
-        "labelers do not use the classes and agree with one another as often as the given error rates say",
-        "Leave noise out to have them learned, or " + GOLD_TELLS,
+        "class frequencies and agreement of labelers match the given error rates",
+        "class frequencies and agreement of labelers contradict the given error rates",
+        "Leave noise out to learn them, or " + GOLD_TELLS,
     ),
 }
 CLASSIFIER = (
-    "given the class, the classifier's errors do not go with it",
-    "given the class, the classifier's errors go with it, so they are not independent of the labels",
+    "given the class, the classifier's errors are unrelated to it",
+    "given the class, the classifier's errors depend on it, so they are not independent of the labels",
     GOLD_TELLS.capitalize(),
 )
 SAME, DIFFERENT = (
-    "labelers are equally good as far as can be seen",
-    "labelers are not equally good (farthest off is {}). Learned error rates take that into account; "
-    "majority vote does not, so trust it less",
+    "no difference in accuracy between labelers is visible",
+    "labelers differ in accuracy (most unusual: {}). The estimates account for that; the majority vote does "
+    "not",
 )
 MOST_LABELS = 500_000  # more are not simulated
-BLIND = {"given error rates": f"not checked: over {MOST_LABELS} labels, repeated labels, or none to compare"}
-NO_DOUBT = "labels leave no doubt to compare with"
+BLIND = {"given error rates": f"not checked: more than {MOST_LABELS} labels, repeated labels, or too few"}
+NO_DOUBT = "labels leave no uncertainty to compare with"
 _SETS = 199
 _LABELS = 20_000_000  # of all simulated sets together; more labels, fewer sets
 _TOGETHER = 25
@@ -136,7 +137,7 @@ def _judged(
     fits, misfit, to_do = words
     size = f"{before}p = {p_value:.2g}"
     if p_value < ALARM <= adjusted:
-        size += f", {adjusted:.2g} for all checks together"
+        size += f", {adjusted:.2g} adjusted for all checks"
     size += after
     if adjusted >= ALARM:
         return Check(name, value, p_value, "fits", f"{fits} ({size})")
@@ -189,14 +190,14 @@ def labeler_checks(
 
 def _learned(name: str, misfit: Component, adjusted: float, sets: Sets, raters: Labels, free: int) -> Check:
     ranks, worst, value = misfit
-    size, part, num_samples = f"{abs(value):.1f} standard deviations off, ", "", int(sets.weight[0].sum())
+    size, part, num_samples = f"{abs(value):.1f} standard deviations, ", "", int(sets.weight[0].sum())
     if name == "label patterns":
         freedom = sets.known.size - sets.kind_size.size - free
         size = f"G2 = {value:.1f} on {freedom} degrees of freedom, "
     elif name == "given prior":
         size = f"likelihood ratio {value:.1f}, "
     if num_samples < raters.num_samples:
-        part = f"; seen on {num_samples} of {raters.num_samples} samples"
+        part = f"; from {num_samples} of {raters.num_samples} samples"
     if name in ("labelers share errors", "classifier and hard samples"):
         place = repr(str(raters.class_names[worst]))
     elif name == "pairwise agreement":
@@ -219,15 +220,15 @@ def few_labels(raters: Labels) -> tuple[Check, ...]:
     per_sample = float(per_labeler.sum()) / max(raters.num_samples, 1)
     rare = np.flatnonzero(per_labeler < FEW_LABELS)
     if per_sample >= 2 and rare.size == 0:
-        text = f"{per_sample:.1f} labels a sample, {per_labeler.min()} or more of every labeler"
+        text = f"{per_sample:.1f} labels per sample, at least {per_labeler.min()} by every labeler"
         return (Check("enough labels", per_sample, None, "fits", text),)
-    few = f"{per_sample:.1f} labels a sample: shared errors cannot be seen. Get a second and third label"
+    few = f"{per_sample:.1f} labels per sample cannot show shared errors. Collect a second and third label"
     parts = [few] if per_sample < 2 else []
     if rare.size:
-        names = ", ".join(_rater(t, raters) for t in rare[:3]) + (", ..." if rare.size > 3 else "")
+        names = some([_rater(t, raters) for t in rare[:3]], 3, rare.size)
         parts.append(
-            f"{rare.size} of {per_labeler.size} labelers have fewer than {FEW_LABELS} labels ({names}): "
-            "their error rates are mostly prior. Get more labels of fewer labelers, or gold answers"
+            f"{rare.size} of {per_labeler.size} labelers have fewer than {FEW_LABELS} labels ({names}), so "
+            "their error rates are mostly prior. Collect more labels of fewer labelers, or verified labels"
         )
     return (Check("enough labels", per_sample, None, "cannot be seen", ". ".join(parts)),)
 

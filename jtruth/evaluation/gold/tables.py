@@ -190,16 +190,16 @@ def ppi_table(
     return np.where(cells < _ROUNDING, 0.0, cells) * y_pred.size  # a class that never occurs has a row of 0
 
 
-NO_MODEL = "labels alone determine nothing ({}): gold alone answers, corrected by vote shares"
+NO_MODEL = "The estimate uses gold, adjusted by vote shares, because the labels alone determine nothing: {}"
 RANDOM_GOLD = (
-    "the gold samples are taken to be a random sample of all; if they are not, give "
-    "gold=jt.io.Gold(classes, inclusion or strata)"
+    "The gold samples are assumed to be a random sample; if they are not, give "
+    "gold=jt.io.Gold(classes, inclusion or strata)."
 )
-BY_GOLD = "the gold samples are as the others; they say what the labels are worth"
-LITTLE_GOLD = "{}: 20 or more make intervals that are worth having"
-ASK_NEXT = "verify next: {} (or more by jtruth.asking.ask_next, with their strata)"
+BY_GOLD = "the gold samples represent all samples, and measure the label errors"
+LITTLE_GOLD = "There are {}; useful intervals need 20 or more."
+ASK_NEXT = "Verify next: {} (jtruth.asking.ask_next gives more, with their strata)."
 NOT_DETERMINED = FEW_GOLD + (
-    "{}. Its precision, recall and F1 come mostly from the labels, not from verified answers: verify more"
+    "{}. Its precision, recall and F1 come mostly from unverified labels: verify more samples."
 )
 _ASKED = 5  # samples named in the advice
 LITTLE = 20  # gold answers below which that is said
@@ -260,10 +260,10 @@ def few_of_classes(
     for c in codes if 0 < number < data.gold.size else ():
         own, said = int((data.gold == c).sum()), [int((one[known] == c).sum()) for one in predictions]
         if own < FEW:
-            texts.append(f"{own} of {number_of(number, 'gold answer')} are of class {data.classes[c]!r}")
+            texts.append(f"{own} of {number_of(number, 'verified label')} are of class {data.classes[c]!r}")
         elif min(said, default=FEW) < FEW:
             texts.append(
-                f"{min(said)} of {number_of(number, 'gold answer')} are predicted {data.classes[c]!r}"
+                f"{min(said)} of {number_of(number, 'verified sample')} are predicted {data.classes[c]!r}"
             )
     return (NOT_DETERMINED.format(some(texts, 3)),) if texts else ()
 
@@ -274,7 +274,7 @@ def few_of_labelers(labels: Labels, gold: np.ndarray) -> tuple[str, ...]:
     known = np.bincount(labeler[gold[sample] >= 0], minlength=labels.num_labelers)
     few = np.flatnonzero((known < FEW) & (labels.labels_per_labeler() >= FEW))
     which = some([f"{known[t]} verified labels of {str(labels.worker_names[t])!r}" for t in few], 3)
-    return (f"{FEW_GOLD}{which}. What is said of them comes from the labels alone",) if few.size else ()
+    return (f"{FEW_GOLD}{which}. Their estimates come mostly from unverified labels.",) if few.size else ()
 
 
 def random_gold_checks(data: Inputs, posterior: np.ndarray) -> tuple[Check, ...]:
@@ -288,7 +288,7 @@ def gold_warnings(data: Inputs) -> tuple[str, ...]:
     """What is to be said of the gold that an answer rests on."""
     sampled = data.sampling.at_random and data.num_gold < data.gold.size
     notes, number = (RANDOM_GOLD,) if sampled else (), data.num_gold
-    return (*notes, LITTLE_GOLD.format(number_of(number, "gold answer"))) if number < LITTLE else notes
+    return (*notes, LITTLE_GOLD.format(number_of(number, "verified label"))) if number < LITTLE else notes
 
 
 def advice(data: Inputs, y_pred: np.ndarray | None) -> tuple[str, ...]:
@@ -296,8 +296,8 @@ def advice(data: Inputs, y_pred: np.ndarray | None) -> tuple[str, ...]:
     left = data.gold.size - data.num_gold
     if not left:
         return ()
-    number = number_of(gold_that_halves(data.num_gold, data.gold.size), "more gold answer")
-    halve = f"{number} at random would about halve the intervals of these samples ({left} are left)"
+    number = number_of(gold_that_halves(data.num_gold, data.gold.size), "more verified label")
+    halve = f"{number} of random samples would about halve the intervals for these samples ({left} are left)."
     try:
         asked = ask_next(data.own_labels(), min(_ASKED, left), y_pred=y_pred, gold=data.known, key=data.key)
     except ValueError:  # gold of unequal chances, which no further answers can complete
@@ -332,7 +332,7 @@ def unaided_posterior(data: Inputs) -> tuple[np.ndarray, tuple[str, ...]]:
         if fit.usable:
             return labels_posterior([fit], labels), () if fit.converged else fit.warnings
         doubt = fit.warnings[0]
-    doubt = f"labels alone determine nothing ({doubt}); samples are ranked by their vote shares"
+    doubt = f"Samples are ranked by their vote shares, because the labels alone determine nothing: {doubt}"
     return labels_posterior([], labels), (doubt,)
 
 

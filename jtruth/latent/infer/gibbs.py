@@ -14,7 +14,7 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from jtruth._one_line import one_line
-from jtruth._random import host_rng, key_words
+from jtruth._random import host_rng, key_words, seeded
 from jtruth._validation import present
 from jtruth.latent.checkpoint import digest as digest_of
 from jtruth.latent.infer import device, kernel
@@ -54,6 +54,7 @@ class GibbsRun(NamedTuple):
     __repr__ = one_line
 
 
+@seeded
 def run_gibbs(
     model: LatentModel,
     observed: Observed,

@@ -20,6 +20,7 @@ A law around one mode knows nothing of others (`learning.joint.guard`).
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,6 +47,10 @@ _FIRST, _HOPELESS = 500, 0.15  # draws that are looked at before all others, and
 _WORTH = 0.3
 _WIDTHS = (1.0, 1.15)  # of the draws, by the normal law's; wider ones reach tails that it does not
 _PILOT, _PARTS = 1000, 4  # draws that the centre is found by; parts that tell the error of the evidence
+# Of many labels: draws that show whether the posterior is normal, and what they are worth at least; fewest
+# labels of a row of probabilities; cells of a table with fewer samples, of which more than so much is open.
+_GLANCE, _SURE, _PLENTY, _MOST_FEW, _OPEN, _JITTER = 32, 0.5, 50.0, 10.0, 0.3, 1e-6
+_MOST_ROWS = 40_000  # by which other modes are looked for
 _BLOCK, _MOST_STEPS = 250_000, 1000  # rows x states x draws at once, which a cache holds; steps of EM
 # Another mode counts if it is this little below, half of the probabilities and besides; or if it is no other.
 _NEARLY, _BESIDES, _SAME = 0.5, 10.0, 0.01
@@ -92,9 +97,9 @@ def run_normal(
     several modes; or labels are too many for this.
     """
     began, rng, problem = time.monotonic(), host_rng(key, "normal law"), kernel.flatten(model, observed)
-    work = problem.design.nnz * problem.offset.shape[0]
+    work = _work_of(problem)
     if not effort.normal and work > _MOST_WORK:
-        return None
+        return _of_many(problem, starts, digest, effort, rng)
     mode = mode_of(problem, starts[0])
     local_law = law_around(problem, mode, rng)
     if local_law is None or not (effort.normal or alone(problem, mode, starts[1:])):
@@ -112,7 +117,11 @@ def run_normal(
     good = shape < good_shape(number) and worth >= least
     log_theta = log_theta[rng.permutation(systematic(weight, number, rng.random()))]
     store = _stored(problem, log_theta.reshape(number // _CHAINS, _CHAINS, -1), digest, effort, rng)
-    how = "converged" if good else f"weights of Pareto k {shape:.2f}, worth {worth:.0f} draws"
+    how = (
+        "converged"
+        if good
+        else f"uneven importance weights (Pareto k {shape:.2f}, {worth:.0f} effective draws)"
+    )
     spent = time.monotonic() - began
     convergence = Convergence(good, how, {}, {"weighed draws": worth}, number, 0, spent)
     each = logsumexp(log_w.reshape(_PARTS, -1), axis=1) - np.log(number // _PARTS)
@@ -120,6 +129,62 @@ def run_normal(
     return run_of(store, convergence, evidence=(float(log_evidence), float(error)))
 
 
+def _of_many(
+    problem: kernel.Problem, starts: Sequence[Float[np.ndarray, "states rows"]], digest: Digest,
+    effort: Effort, rng: np.random.Generator,
+) -> GibbsRun | None:  # fmt: skip
+    """Draws where labels are so many that all is normal; None where it is not.
+
+    The samples behind the columns, x, are sums over rows whose states are independent given theta. With
+    V = sum of Cov(x of a row | its labels), E[x | theta] moves by V d log theta, and V is the covariance of x
+    given theta. So one pass over the rows tells all. Some draws show whether the law is the posterior.
+    """
+    began, used = time.monotonic(), problem.place < problem.concentration.size
+    if digest.pointwise or not used.all() or np.unique(problem.place).size < problem.place.size:
+        return None
+    mode = mode_of(problem, starts[0])
+    few = np.add.reduceat(mode[2], problem.starts).min() < _PLENTY
+    spread = lost_of(problem, mode)
+    mean, variance = (mode[2] - problem.concentration)[problem.place], spread.diagonal()[problem.place]
+    tables = [slice(*where) for name, where in problem.columns.items() if name not in ("samples", "raters0")]
+    if few or any(((mean[part] < _MOST_FEW) & (variance[part] > _OPEN)).any() for part in tables):
+        return None
+    local_law = law_around(problem, mode, rng, spread)
+    if local_law is None or not _alone_in_some(problem, starts, rng):
+        return None
+    law, root = local_law
+    number = int(np.clip(_WORK / len(spread) ** 2, _FIRST, _MOST // 2)) // _CHAINS * _CHAINS
+    log_theta, log_q = law.draw(root, number, rng)
+    log_w = log_posterior(problem, log_theta[:_GLANCE]) - log_q[:_GLANCE]
+    if 1 / (softmax(log_w) ** 2).sum() < _SURE * _GLANCE:
+        return None
+    moved = (log_theta - log(mode[1])) @ spread
+    noise = rng.standard_normal(moved.shape) @ np.linalg.cholesky(spread + _JITTER * np.eye(len(spread))).T
+    behind = np.maximum(np.rint(mode[2] - problem.concentration + moved + noise), 0)[:, problem.place]
+    top, every = mean.argmax(axis=1), np.arange(len(mean))
+    behind[:, every, top] += problem.design.T @ problem.multiplicity - behind.sum(axis=2)
+    behind = np.moveaxis(behind.reshape(-1, _CHAINS, *mean.shape), 1, 3)
+    store, log_theta = Store(effort.max_bytes), log_theta.reshape(-1, _CHAINS, log_theta.shape[1])
+    store.add(
+        *digest.keep(named_draws(problem, {"log_theta": log_theta, "symbols": behind})), mode[0] * number
+    )
+    spent = time.monotonic() - began
+    convergence = Convergence(True, "converged", {}, {"draws": float(number)}, number, 0, spent)
+    evidence = float(log_w.mean() + log_w.var() / 2), float(log_w.std() / np.sqrt(_GLANCE))
+    return run_of(store, convergence, evidence=evidence)
+
+
+def _alone_in_some(
+    problem: kernel.Problem, starts: Sequence[Float[np.ndarray, "states rows"]], rng: np.random.Generator
+) -> bool:
+    """Whether the mode is `alone` by some rows, each of which stands for as many as makes all."""
+    size = problem.multiplicity.size
+    rows = np.sort(rng.choice(size, min(size, _MOST_ROWS), replace=False))
+    times = problem.multiplicity[rows]
+    part = replace(problem, design=problem.design[rows], offset=problem.offset[:, rows],
+                   multiplicity=times * (problem.multiplicity.sum() / times.sum()))  # fmt: skip
+    first, *others = (start[:, rows] for start in starts)
+    return alone(part, mode_of(part, first), others)
 def _weighed(
     problem: kernel.Problem, local_law: tuple["Law", np.ndarray], wider: float, number: int,
     rng: np.random.Generator, least: float,
@@ -169,10 +234,17 @@ def log_posterior(
     """log p(everything seen, probabilities), as a density of log p_k - log p_last of every row."""
     concentration, starts = problem.concentration, problem.starts
     constant = gammaln(np.add.reduceat(concentration, starts)).sum() - gammaln(concentration).sum()
-    density, rows = log_theta @ concentration + constant, problem.offset.size
-    for part in np.array_split(np.arange(len(log_theta)), max(-(-len(log_theta) * rows // _BLOCK), 1)):
-        density[part] += kernel.log_rows(problem, log_theta[part]) @ problem.multiplicity
+    density, large = log_theta @ concentration + constant, _work_of(problem) > _MOST_WORK
+    for some in kernel.in_parts(problem, _CHAINS) if large else [problem]:
+        blocks = -(-len(log_theta) * some.offset.size // _BLOCK)
+        for part in np.array_split(np.arange(len(log_theta)), max(blocks, 1)):
+            density[part] += kernel.log_rows(some, log_theta[part]) @ some.multiplicity
     return density
+
+
+def _work_of(problem: kernel.Problem) -> int:
+    """Numbers of the data times states."""
+    return problem.design.nnz * problem.offset.shape[0]
 
 
 class Law(NamedTuple):
@@ -250,11 +322,14 @@ def around(
 
 
 def law_around(
-    problem: kernel.Problem, mode: Mode, rng: np.random.Generator
+    problem: kernel.Problem, mode: Mode, rng: np.random.Generator, lost: np.ndarray | None = None
 ) -> tuple[Law, np.ndarray] | None:
-    """The law at a mode, and the root of its steps; None where the information there has no inverse."""
+    """The law at a mode, and the root of its steps; None where the information there has no inverse.
+
+    `lost` is `lost_of` the mode, where it is known.
+    """
     try:
-        factor = np.linalg.cholesky(information(problem, mode))
+        factor = np.linalg.cholesky(information(problem, mode, lost))
     except np.linalg.LinAlgError:
         return None
     root = scipy.linalg.solve_triangular(factor, np.eye(len(factor)), lower=True).T
@@ -262,20 +337,37 @@ def law_around(
     return fitted(mode[1], problem.starts, pilot), root
 
 
-def information(problem: kernel.Problem, mode: Mode) -> Float[np.ndarray, "P P"]:
+def information(
+    problem: kernel.Problem, mode: Mode, lost: np.ndarray | None = None
+) -> Float[np.ndarray, "P P"]:
     """Minus the second derivatives of the log posterior by theta, plus 1 in every block of a row."""
-    states, theta, total = mode
-    size, root, if_known = theta.size, np.sqrt(problem.multiplicity), np.zeros((theta.size, theta.size))
-    mean: Any = 0
-    for share, place in zip(states, problem.place.T, strict=True):
-        used = np.flatnonzero(place < size)  # columns that use a probability in this state
-        of_column = sparse.csr_array((np.ones(used.size), (used, place[used])), shape=(len(place), size))
-        x: Any = problem.design @ of_column
-        known = sparse.csr_array(x.multiply((root * np.sqrt(share))[:, None]))
-        if_known += (known.T @ known).toarray()
-        mean = mean + sparse.csr_array(x.multiply((root * share)[:, None]))
-    lost = if_known - (mean.T @ mean).toarray()  # sum over rows of m_i Cov_rho(x_i)
+    _, theta, total = mode
+    lost = lost_of(problem, mode) if lost is None else lost
     return curvature(lost, theta, np.add.reduceat(total, problem.starts), problem.starts)
+
+
+def lost_of(problem: kernel.Problem, mode: Mode) -> Float[np.ndarray, "P P"]:
+    """Covariance of the counts of the probabilities, given these and the labels, summed over rows.
+
+    That of states s and s' of a row is rho_s (1[s = s'] - rho_s'), which sums to 0 over s.
+    """
+    states, (columns, number) = mode[0], problem.place.shape
+    each = np.zeros((columns, number, columns, number))
+    for s, other in zip(*np.triu_indices(number, 1), strict=True):
+        weight = problem.multiplicity * states[s] * states[other]
+        weighted = sparse.csr_array(
+            (
+                problem.design.data * np.repeat(weight, np.diff(problem.design.indptr)),
+                problem.design.indices,
+                problem.design.indptr,
+            ),
+            problem.design.shape,
+        )
+        both = (problem.design.T @ weighted).toarray()
+        for one, two in ((s, other), (other, s)):
+            each[:, one, :, two] -= both
+            each[:, one, :, one] += both
+    return problem.tie @ (problem.tie @ each.reshape(columns * number, -1)).T
 
 
 def curvature(

@@ -197,8 +197,8 @@ def run_nuts(
         bad = np.flatnonzero(~np.isfinite(np.asarray(state.potential_energy)))
         if bad.size:
             raise ValueError(
-                f"the start of chain {bad[0]} has probability 0 or NaN ({bad.size} of {chains} chains): the "
-                "data are impossible there; give `init` values inside the support"
+                f"the data have probability 0 or NaN at the start of chain {bad[0]} ({bad.size} of {chains} "
+                "chains): give `init` values inside the support"
             )
         data_of = jax.tree.leaves((args, starts, jax.random.key_data(keys)))
         mark = digest("nuts", data_of, model, static, tuple(made), jitter, num_samples)
@@ -228,31 +228,6 @@ def _advanced(
     return pieces
 
 
-def simulate(
-    model: Callable, *args: Any, key: Any, num: int, static: dict[str, Any] | None = None
-) -> dict[str, np.ndarray]:
-    """Run a model forwards from its prior `num` times: every site, (num, ...).
-
-    `model`, `args` and `static` are as in `run_nuts`; None for the observed argument has it drawn.
-    """
-    run = _forwards(model, tuple(sorted((static or {}).items())))
-    with numpyro_block():
-        keys = jax.random.split(as_key(key), num)
-        return jax.tree.map(np.asarray, run(keys, jax.tree.map(jnp.asarray, args)))
-
-
-@functools.lru_cache(maxsize=64)
-def _forwards(model: Callable, static: tuple) -> Callable:
-    """The one compiled program of this process that runs such a model for each of several keys."""
-    run = functools.partial(model, **dict(static))
-
-    def one(key, data):
-        sites = _trace(run, {}, key, data)
-        return {k: s["value"] for k, s in sites.items() if s["type"] in ("sample", "deterministic")}
-
-    return jax.jit(jax.vmap(one, (0, None)))
-
-
 def _trace(model, values, key, args):
     """All sites of one run of the model, with these values put in."""
     from numpyro import handlers
@@ -271,7 +246,7 @@ def gather(samples: dict, statistics: dict, num_warmup: int) -> NutsRun:
     divergences = int(statistics["diverging"].sum())
     warnings = []
     if broken:
-        warnings.append(f"Draws of {', '.join(broken)} hold NaN or infinity; do not use this run.")
+        warnings.append(f"Draws of {', '.join(broken)} have NaN or infinity; do not use this run.")
     elif not converged:
         warnings.append(
             f"NUTS did not converge in {draws} draws of {chains} chains: {extremes(*numbers)}. Raise "

@@ -19,13 +19,14 @@ import numpy as np
 import numpyro
 import numpyro.distributions as dist
 from jax.flatten_util import ravel_pytree
+from jaxtyping import Float, Int
 from numpyro import handlers
-from numpyro.distributions import biject_to, constraints
+from numpyro.distributions import biject_to
 from numpyro.infer.util import constrain_fn, potential_energy
 from scipy.special import logit
 
 from jtruth._cache import keep_programs
-from jtruth._random import host_rng, stream
+from jtruth._random import host_rng, seeded
 from jtruth._validation import choose
 from jtruth.labels import Labels
 from jtruth.latent import NutsSettings, Progress, TooLarge, density
@@ -37,14 +38,15 @@ from jtruth.latent.model import Kind, Model, Observed
 from jtruth.latent.rows import label_columns, merge_samples
 from jtruth.latent.walk import STANDARD, diagnose, extremes, good
 from jtruth.learning._fit import gold_and_prior
-from jtruth.learning.annotation.models import SPECS, Hyper, Spec, prepare, wrong_shares
+from jtruth.learning.annotation.functions import NAMES, SITES, NoisyLabels, draw_sites
+from jtruth.learning.annotation.models import SPECS, Hyper, Spec, confusion, prepare
 from jtruth.learning.annotation.posterior import (
     NutsFit,
     doubts,
+    drawn,
     gather,
     majority_matrices,
     merged_rows,
-    simulated_labels,
 )
 
 _BLOCKS, _MOST_BLOCKS = 4, 64  # blocks of moves before the first look and between two, and at most
@@ -52,88 +54,12 @@ _MOST_NUMBERS = 20_000_000  # draws x rows of a tempered fit
 _FARTHEST = 30.0  # coordinates of draws from the prior
 
 
-def _many(law: dist.Distribution, *shape: int) -> Any:
-    """So many independent numbers or rows of one law, as one parameter."""
-    every = (*shape, *law.batch_shape)
-    return law.expand(every).to_event(len(every))
-
-
-def _hierarchical(hyper: Hyper, labelers: int) -> dict[str, dist.Distribution]:
-    """Logit-normal rows around a population: logits population + spread * own, own ~ N(0, 1)."""
-    shape = hyper["logit_mean"].shape  # (classes, classes - 1)
-    return {
-        "population": _many(dist.Normal(hyper["logit_mean"], hyper["logit_sd"])),
-        "spread": _many(dist.HalfNormal(hyper["spread"]), *shape),
-        "own": _many(dist.Normal(0.0, 1.0), labelers, *shape),
-    }
-
-
-def _alike(hyper: Hyper, labelers: int) -> dict[str, Any]:
-    """Rows of one class alike over labelers, nothing fixed: the law of `latent.models.alike`, uncollapsed.
-
-    right[t, c] ~ Beta(mean[c] kappa[c], (1 - mean[c]) kappa[c]), errors[t, c] ~ Dirichlet(alpha[c] q[c]) with
-    q[c, u] proportional to share[u]^pull[c]. With two classes there is one wrong label and no pattern.
-    Rows are centred at what they share: with few labels of a labeler NUTS may need target_accept=.99.
-    """
-    classes = hyper["log_share"].shape[0]
-    laws = {"mean": dist.Beta(*hyper["mean_prior"]), "log_kappa": dist.Normal(*hyper["log_kappa"])}
-    if classes > 2:
-        laws |= {"log_alpha": dist.Normal(*hyper["log_alpha"]), "pull": dist.Uniform(0.0, 1.0)}
-    p: dict[str, Any] = {name: numpyro.sample(name, _many(law, classes)) for name, law in laws.items()}
-    kappa, shape = jnp.exp(p["log_kappa"]), (labelers, classes)
-    right = dist.Beta(p["mean"] * kappa, (1 - p["mean"]) * kappa).expand(shape).to_event(2)
-    p["right"] = numpyro.sample("right", right)
-    if classes > 2:
-        q = wrong_shares(hyper["log_share"], p["pull"])
-        wrong = dist.Dirichlet(jnp.exp(p["log_alpha"])[:, None] * q).expand(shape).to_event(2)
-        p["errors"] = numpyro.sample("errors", wrong)
-    return p
-
-
-def _fallibility(hyper: Hyper, labelers: int) -> dict[str, dist.Distribution]:
-    """Su 5.1.2: fallibility phi_t ~ high * Beta(a, b); difficulty delta_i ~ Beta, summed out exactly."""
-    a, b, high = hyper["fallibility"]
-    stretch = dist.transforms.AffineTransform(0.0, high, domain=constraints.unit_interval)
-    law = dist.TransformedDistribution(dist.Beta(a, b).expand([labelers]), stretch)
-    return {"fallibility": law.to_event(1)}
-
-
-# Of each model of `SPECS`, hyper and number of labelers -> parameters, or the laws that they are drawn from.
-_LAWS: dict[str, Callable[[Hyper, int], dict[str, Any]]] = {
-    # Dawid and Skene (1979): psi_t[c] ~ Dirichlet(row_concentration[c]) for every labeler.
-    "dawid_skene": lambda h, t: {"matrices": _many(dist.Dirichlet(h["row_concentration"]), t)},
-    # One matrix for all labelers (the "multinomial" model).
-    "pooled": lambda h, t: {"matrix": _many(dist.Dirichlet(h["row_concentration"]))},
-    # One probability to be right for each labeler, for all classes.
-    "one_coin": lambda h, t: {"accuracy": _many(dist.Beta(*h["accuracy"]), t)},
-    "hierarchical_dawid_skene": _hierarchical,
-    "alike": _alike,
-    "difficulty_fallibility": _fallibility,
-    # GLAD (Whitehill et al. 2009) for C classes: ability_t ~ Normal; log easiness_i ~ Normal, by nodes.
-    "item_difficulty": lambda h, t: {"ability": _many(dist.Normal(*h["ability"]), t)},
-    # MACE (Hovy et al. 2013): competence_t ~ Beta, spam_t ~ Dirichlet.
-    "mace": lambda h, t: {
-        "competence": _many(dist.Beta(*h["competence"]), t), "spam": _many(dist.Dirichlet(h["spam"]), t)},
-    # Welinder et al. (2010), one dimension, two classes: w_t, tau_t ~ Normal; positions by nodes, where
-    # `fit_welinder` takes the most probable positions.
-    "welinder": lambda h, t: {name: _many(dist.Normal(*h[name]), t) for name in ("direction", "threshold")},
-}  # fmt: skip
-
-
-def _everything(parameters: Callable, hyper: Hyper, labelers: int) -> dict[str, Any]:
-    """The class prior, then the parameters; what is a law is drawn."""
-    prior = numpyro.sample("prior", dist.Dirichlet(hyper["class_concentration"]))
-    laws = parameters(hyper, labelers).items()
-    drawn = {k: numpyro.sample(k, v) if isinstance(v, dist.Distribution) else v for k, v in laws}
-    return {"prior": prior} | drawn
-
-
 @functools.lru_cache(maxsize=64)
 def numpyro_model(parameters: Callable, channel: Callable) -> Callable:
     """The NumPyro model of a `Spec`; the same object for the same functions, so that it is compiled once."""
 
     def model(seen: Seen | None, hyper: Hyper, *, num_labelers: int) -> None:
-        drawn = _everything(parameters, hyper, num_labelers)
+        drawn = draw_sites(parameters, hyper, num_labelers)
         if seen is not None:  # else nothing is observed
             now = channel(drawn, hyper, num_labelers)
             numpyro.factor("labels", density.log_likelihood(now, seen)[0])
@@ -141,11 +67,12 @@ def numpyro_model(parameters: Callable, channel: Callable) -> Callable:
     return model
 
 
-MODELS: dict[str, Callable] = {name: numpyro_model(law, SPECS[name].channel) for name, law in _LAWS.items()}
+MODELS: dict[str, Callable] = {name: numpyro_model(law, SPECS[name].channel) for name, law in SITES.items()}
 
 
+@seeded
 def fit_nuts(
-    model: str | Spec,
+    model: str | Spec | Callable,
     labels: Labels,
     *,
     key: Any = None,
@@ -156,7 +83,8 @@ def fit_nuts(
     """Posterior of an annotation model by NUTS.
 
     Args:
-        model: a name of `MODELS`, or a `Spec` of your own that holds its NumPyro model.
+        model: a name of `MODELS`, a function of `jtruth.models`, one of your own that is written like them
+            (docs/your_own_model.md), or a `Spec`.
         labels: noisy labels; to have a classifier graded, append its predictions as one more labeler.
         key: of whatever is drawn: a whole number or a JAX key; 0 if None.
         hyper: prior settings that replace those of `models.SPECS`, e.g. {"class_concentration": 3.0}.
@@ -175,8 +103,8 @@ def fit_nuts(
     >>> fit.usable, fit.run.divergences, fit.mean_matrices.shape, bool(fit.mean_matrices[0, 0, 0] > 0.9)
     (True, 0, (3, 2, 2), True)
     """
-    name, spec, function = resolve(model)
     gold_and_prior(labels, None, None)
+    name, spec, function = resolve(model, labels)
     data = merged_rows(labels)
     prior = prepare(spec, labels.num_classes, data[0].design.shape[1] - 1, hyper)
     start = spec.start(*majority_matrices(labels), prior) if start is None else start
@@ -187,16 +115,148 @@ def fit_nuts(
     return gather(name, spec, labels, prior, data, run, key)
 
 
-def resolve(model: str | Spec) -> tuple[str, Spec, Callable]:
-    """Name, specification and NumPyro model."""
+def resolve(model: str | Spec | Callable, labels: Labels | None = None) -> tuple[str, Spec, Callable]:
+    """Name, specification and NumPyro model; `labels` are what a function of one's own is called with."""
+    if callable(model):
+        name = NAMES.get(model)
+        model = own_spec(model, labels) if name is None else name
     if isinstance(model, Spec):
         if model.parameters is None:
             raise ValueError(
-                "a Spec of your own needs its field `parameters`, the function that draws them with NumPyro"
+                "a custom Spec needs the field `parameters`, a function that samples them with NumPyro"
             )
         return model.name, model, numpyro_model(model.parameters, model.channel)
     choose("model", model, tuple(MODELS))
     return model, SPECS[model], MODELS[model]
+
+
+def own_spec(function: Callable, labels: Labels | None) -> Spec:
+    """A NumPyro function of labels as a `Spec`: its sites, and what its site "labels" says of a label.
+
+    Raises:
+        ValueError: the function has discrete unknowns, or no site "prior" or "labels".
+    """
+    name = getattr(function, "func", function).__name__
+
+    def sites(hyper: Hyper, num_labelers: int) -> dict[str, Any]:
+        with handlers.block(hide_fn=lambda site: site["type"] != "sample" or site["is_observed"]):
+            every = handlers.trace(function).get_trace(labels)
+        return {name: site["value"] for name, site in unknown_sites(every).items()}
+
+    def channel(p: dict[str, Any], hyper: Hyper, num_labelers: int) -> Channel:
+        return labels_site(run_once(function, p, (labels,)), name)["fn"].channel
+
+    every = run_once(function, {}, (labels,))
+    law, shares = labels_site(every, name)["fn"], unknown_sites(every).get("prior")
+    if shares is None or shares["value"].shape != (law.num_classes,):
+        raise ValueError(
+            f'{name} has no site "prior" with one class share for each of {law.num_classes} classes; run a '
+            "model without it by your own MCMC, and hand that to jt.evaluate"
+        )
+    return Spec(channel, parameters=sites, name=name)
+
+
+def run_once(
+    function: Callable, draw: dict[str, Any], args: tuple, more: dict[str, Any] | None = None
+) -> Any:
+    """All sites of one run of a NumPyro function, with a draw put in; its other sites are drawn."""
+    inside = handlers.substitute(handlers.seed(function, jax.random.key(0)), data=draw)
+    with handlers.block():
+        return handlers.trace(inside).get_trace(*args, **(more or {}))
+
+
+def unknown_sites(sites: Any) -> dict[str, Any]:
+    """What a model does not observe; ValueError for a discrete one."""
+    unknown = {k: s for k, s in sites.items() if s["type"] == "sample" and not s["is_observed"]}
+    for name, site in unknown.items():
+        if site["fn"].support.is_discrete:
+            raise ValueError(
+                f"site {name!r} is discrete ({type(site['fn']).__name__}); sum it out: jt.models.observe "
+                "does that for true classes"
+            )
+    return unknown
+
+
+def labels_site(sites: Any, name: str) -> Any:
+    """The observed labels of a model; ValueError where it has none."""
+    site = sites.get("labels")
+    if site is None or not isinstance(site.get("fn"), NoisyLabels):
+        what = "has no site" if site is None else f"has a {type(site.get('fn')).__name__} as its site"
+        raise ValueError(
+            f'{name} {what} "labels" (its sites: {", ".join(sites)}); make it by jt.models.observe(labels, '
+            "prior, confusion), which sums the true classes out"
+        )
+    return site
+
+
+def checked_draws(draws: Any, sites: Any, name: str) -> dict[str, np.ndarray]:
+    """Draws (draws, ...) of what a model does not observe; ValueError for other names or shapes."""
+    draws, unknown = {k: np.asarray(v) for k, v in draws.items()}, unknown_sites(sites)
+    if missing := sorted(set(unknown) - set(draws)):
+        raise ValueError(
+            f"the draws lack site {missing[0]!r} of {name}; they have {', '.join(sorted(draws))}"
+        )
+    number = max((len(draws[site]) for site in unknown), default=0)
+    for site in unknown:
+        shape, wanted = draws[site].shape, (number, *np.shape(unknown[site]["value"]))
+        if shape != wanted:
+            raise ValueError(
+                f"site {site!r} of {name}: draws have shape {shape}, the model asks for {wanted}"
+            )
+    return {site: draws[site] for site in unknown}
+
+
+class DrawnClasses(NamedTuple):
+    """p(class | labels) at every draw, of samples with different labels, and what else draws say."""
+
+    posterior: Float[np.ndarray, "draws rows classes"]
+    row_of_sample: Int[np.ndarray, " samples"]
+    matrices: Float[np.ndarray, "draws labelers classes classes"]  # p(label | class), () labelers of evidence
+    classifier: Float[np.ndarray, "draws classes symbols"] | None  # where the model has y_pred, too
+
+
+def drawn_classes(
+    model: Callable, draws: Any, args: tuple, more: dict[str, Any] | None = None
+) -> DrawnClasses:
+    """What draws of a model's sites, (draws, ...) by name, say of the classes; see `class_posterior`."""
+    name = getattr(model, "__name__", "the model")
+    with jax.numpy_rank_promotion("allow"), jax.numpy_dtype_promotion("standard"):
+        sites = run_once(model, {}, args, more)
+        draws = checked_draws(draws, sites, name)
+        site = labels_site(sites, name)
+        value, labeler, row = site["fn"].rows(site["value"])
+
+        def one(draw: dict[str, Any]) -> Any:
+            law = run_once(model, draw, args, more)["labels"]["fn"]
+            return law.class_posterior(value, labeler), confusion(law.channel, law.num_labelers)
+
+        posterior, matrices = jax.tree.map(np.asarray, jax.lax.map(one, draws, batch_size=16))
+    row = np.arange(posterior.shape[1]) if row is None else row
+    return DrawnClasses(posterior, row, matrices, draws.get("classifier") if "y_pred" in sites else None)
+
+
+def drawn_by_fit(fit: NutsFit) -> DrawnClasses:
+    """The same of a fit by `fit_nuts`."""
+    draws = {name: fit.run.flat(name) for name in fit.run.samples}
+    posterior, matrices = drawn(fit.spec.channel, draws, fit.seen, fit.hyper, fit.labels.num_labelers)
+    return DrawnClasses(posterior, fit.row_of_sample, matrices, None)
+
+
+def class_posterior(
+    model: Callable, draws: Any, *args: Any, **priors: Any
+) -> Float[np.ndarray, "draws samples classes"]:
+    """p(class | labels, parameters) of every sample at every draw of a model, by Bayes' rule (Su (21)).
+
+    Args:
+        model: a function of `jtruth.models`, or one of your own whose labels are `jtruth.models.observe`d.
+        draws: values (draws, ...) by name of site: `mcmc.get_samples()`, or draws of a guide.
+        args, priors: what the model was run with, labels first.
+
+    Raises:
+        ValueError: a site is missing, is discrete, or has another shape; it is named.
+    """
+    found = drawn_classes(model, draws, args, priors)
+    return found.posterior[:, found.row_of_sample]
 
 
 @functools.lru_cache(maxsize=64)
@@ -206,7 +266,7 @@ def kind_of(parameters: Callable, channel: Callable) -> Kind:
     Coordinates are NumPyro's of all sites, one after the other; arrays are the prior settings, and zeros
     (labelers,) for their number.
     """
-    drawn = functools.partial(_everything, parameters)
+    drawn = functools.partial(draw_sites, parameters)
 
     def args(arrays: Any) -> tuple[Hyper, int]:
         return arrays[0], arrays[1].size
@@ -279,7 +339,7 @@ def evidence_of(fit: Any, key: Any = None) -> tuple[float, float] | None:
     None where tempering would take long, or does not get to the posterior.
     """
     with nuts.numpyro_block(), jax.enable_x64(False):
-        parameters = fit.spec.parameters or _LAWS[fit.model]
+        parameters = fit.spec.parameters or SITES[fit.model]
         model, _ = _density(fit.spec, parameters, fit.labels, fit.hyper)
         state = model and _at_posterior(model, host_rng(key, "evidence"))
     return state and (state.evidence[0], state.evidence[1])
@@ -291,12 +351,14 @@ def _density(
     """The model as a log density, and the row of each sample; None where tempering would take long."""
     settings = {name: np.asarray(value, np.float32) for name, value in hyper.items()}
     arrays = settings, np.zeros(labels.num_labelers, np.float32)
-    rows, levels = merge_samples(labels, None, None), len(hyper.get("log_weight", (0.0,)))
+    rows = merge_samples(labels, None, None)
+    kind = kind_of(parameters, spec.channel)
+    points = np.zeros((kind.size(arrays), 1), np.float32)
+    states = jax.eval_shape(kind.channel, arrays, points).log_level.shape[0]
     observed = Observed(
         (label_columns(rows.labels),), rows.multiplicity.astype(np.float64),
-        np.zeros((labels.num_classes * levels, rows.multiplicity.size)), rows.row_of_sample,
+        np.zeros((states, rows.multiplicity.size)), rows.row_of_sample,
     )  # fmt: skip
-    kind = kind_of(parameters, spec.channel)
     able = temperable(kind, arrays, observed)
     return model_of(kind, arrays, observed, labels.num_classes) if able else None, rows.row_of_sample
 
@@ -319,7 +381,7 @@ class TemperedFit(NamedTuple):
 
 
 def fit_tempered(
-    model: str | Spec, labels: Labels, *, key: Any = None, progress: Progress = nuts.USUAL.progress
+    model: str | Spec | Callable, labels: Labels, *, key: Any = None, progress: Progress = nuts.USUAL.progress
 ) -> TemperedFit | None:
     """log p(labels of a sample | draw) and the evidence of an annotation model, by one tempered run.
 
@@ -327,12 +389,12 @@ def fit_tempered(
     move on until R-hat and ESS of all parameters are those of `latent.walk.STANDARD`. None where tempering
     would take long, or does not reach the posterior: `fit_nuts` is for such data.
     """
-    name, spec, _ = resolve(model)
     gold_and_prior(labels, None, None)
+    name, spec, _ = resolve(model, labels)
     most = int(labels.labels_per_sample().max())
     hyper, rng = prepare(spec, labels.num_classes, most, None), host_rng(key, "tempered")
     with nuts.numpyro_block(), jax.enable_x64(False), progress.reporting() as tell:
-        density, row_of_sample = _density(spec, spec.parameters or _LAWS[name], labels, hyper)
+        density, row_of_sample = _density(spec, spec.parameters or SITES[name], labels, hyper)
         state = density and _at_posterior(density, rng)
         if density is None or state is None:
             return None
@@ -347,7 +409,7 @@ def fit_tempered(
             rhat, ess = diagnose(draws)
     step = min(-(-log_p.size // _MOST_NUMBERS), log_p.shape[1] // 4)
     rows = row_likelihood(log_p[:, ::step, : density.rows].astype(np.float64), row_of_sample)
-    missed = f"Tempering did not converge: {extremes(rhat, ess)}. Sample by NUTS."
+    missed = f"Tempering did not converge: {extremes(rhat, ess)}. Use NUTS."
     texts = doubts(spec, labels, hyper, draws, key)[-1]
     texts = texts if good(rhat, ess, STANDARD) else (missed, *texts)
     return TemperedFit(rows, (state.evidence[0], state.evidence[1]), texts)
@@ -364,25 +426,3 @@ def _moved(
     first = [np.moveaxis(np.asarray(a, np.float64), (-1, 0), (0, 1)) for a in (*named.values(), log_p)]
     moved = state._replace(x=np.ascontiguousarray(path[-1]))
     return moved, (dict(zip(named, first[:-1], strict=True)), first[-1])
-
-
-def simulate_from_prior(
-    model: str | Spec,
-    *,
-    key: Any = None,
-    num: int,
-    num_samples: int,
-    num_labelers: int,
-    num_classes: int,
-    hyper: Hyper | None = None,
-) -> dict[str, np.ndarray]:
-    """Parameters and complete label matrices drawn from a model: "label" is (num, samples, labelers)."""
-    _, spec, function = resolve(model)
-    settings = prepare(spec, num_classes, num_labelers, hyper)
-    static = {"num_labelers": num_labelers}
-    drawn = nuts.simulate(function, None, settings, key=key, num=num, static=static)
-    labeler = np.broadcast_to(np.arange(num_labelers, dtype=np.int32), (num_samples, num_labelers))
-    one_chain = {name: value[None] for name, value in drawn.items()}
-    key = stream(key, "labels")
-    sets = simulated_labels(spec.channel, one_chain, labeler, settings, num_labelers, key, num)
-    return drawn | {"label": np.stack(list(sets))}

@@ -24,6 +24,7 @@ from scipy.special import ndtri, roots_hermitenorm, roots_jacobi
 from jtruth._arrays import AnyArray, safe_log
 from jtruth._host import diagonal_rows
 from jtruth._one_line import one_line
+from jtruth.labels import Labels
 from jtruth.latent.density import Channel
 
 Parameters = dict[str, Any]
@@ -31,11 +32,14 @@ Hyper = dict[str, Any]
 
 
 def as_channel(log_prior: Any, log_weight: Any, log_table: Any) -> Channel:
-    """A channel of one point from log pi (classes,), log w (levels,), table (labelers, labels, c, h)."""
+    """A channel of one point from log pi (classes,), log w (levels,), table (labelers, labels, c, h).
+
+    log pi may be that of each sample (samples, classes), and log w that of each class (classes, levels).
+    """
     labelers, labels, classes, levels = log_table.shape
     return Channel(
-        jnp.repeat(jnp.asarray(log_prior), levels)[None, :, None],
-        jnp.tile(jnp.asarray(log_weight), classes)[:, None],
+        jnp.repeat(jnp.atleast_2d(jnp.asarray(log_prior)), levels, axis=1)[..., None],
+        jnp.broadcast_to(jnp.asarray(log_weight), (classes, levels)).reshape(-1, 1),
         log_table.reshape(labelers * labels, classes * levels, 1),
     )
 
@@ -118,6 +122,12 @@ def welinder(p: Parameters, hyper: Parameters, num_labelers: int) -> Channel:
     z = p["direction"][:, None, None] * x[None] - p["threshold"][:, None, None]
     table = jnp.stack([log_ndtr(-z), log_ndtr(z)], axis=1)
     return as_channel(safe_log(p["prior"]), hyper["log_weight"], table)
+
+
+def stratified(p: Parameters, hyper: Hyper, num_labelers: int) -> Channel:
+    """Rows (labelers, classes, strata, labels), and weights of the strata (classes, strata)."""
+    table = jnp.moveaxis(safe_log(p["stratum_confusion"]), 3, 1)
+    return as_channel(safe_log(p["prior"]), safe_log(p["weights"]), table)
 
 
 def even_errors(prior: AnyArray, log_weight: AnyArray, log_right: Any, log_wrong: Any) -> Channel:
@@ -255,6 +265,13 @@ def _fallibility_start(prior, matrices, hyper):
     return {"prior": prior, "fallibility": np.clip((error - mean) / (1 - mean), 0.05 * high, 0.95 * high)}
 
 
+def _strata_start(prior, matrices, hyper):
+    """Rows as they are for easy samples, halfway to even for hard ones."""
+    rows = np.stack([matrices, matrices / 2 + 0.5 / prior.size], axis=2)
+    weights = hyper["weights"] / hyper["weights"].sum(axis=1, keepdims=True)
+    return {"prior": prior, "weights": weights, "common": rows.mean(axis=0), "stratum_confusion": rows}
+
+
 def _ability_start(prior, matrices, hyper):
     right = _accuracy(prior, matrices)
     logit = np.log(right / (1 - right)) + np.log(prior.size - 1)
@@ -273,8 +290,8 @@ def _welinder_defaults(classes: int) -> Hyper:
     """Those of `fit_welinder`: w ~ N(1, 1), tau ~ N(0, 3^2), x ~ N(-1 or +1, .8^2) by 25 nodes."""
     if classes != 2:
         raise ValueError(
-            f"Welinder's model is for two classes; these are {classes}: choose item_difficulty, in which "
-            "samples differ, too"
+            f"Welinder's model is for two classes, but these are {classes}: choose item_difficulty, where "
+            "samples differ too"
         )
     return {"direction": (1.0, 1.0), "threshold": (0.0, 3.0), "position_prior": (0.8, 25.0)}
 
@@ -288,25 +305,43 @@ def _welinder_start(prior, matrices, hyper):
     return {"prior": prior, "direction": half * width, "threshold": -width * (above + below) / 2}
 
 
+_LABELER, _CLASS, _SAID = "labeler", "true_class", "labeled_as"
+DIMS: dict[str, list[str]] = {  # axes of every site; ArviZ cannot have one that is called "label"
+    "prior": [_CLASS], "confusion": [_LABELER, _CLASS, _SAID], "matrix": [_CLASS, _SAID],
+    "population": [_CLASS, "wrong"], "spread": [_CLASS, "wrong"], "own": [_LABELER, _CLASS, "wrong"],
+    "weights": [_CLASS, "stratum"], "common": [_CLASS, "stratum", _SAID],
+    "stratum_confusion": [_LABELER, _CLASS, "stratum", _SAID], "classifier": [_CLASS, "predicted"],
+    "right": [_LABELER, _CLASS], "errors": [_LABELER, _CLASS, "wrong"], "spam": [_LABELER, _SAID],
+} | {
+    name: [_LABELER]
+    for name in ("accuracy", "fallibility", "ability", "competence", "direction", "threshold")
+} | {name: [_CLASS] for name in ("mean", "log_kappa", "log_alpha", "pull")}  # fmt: skip
+
+
+def coords(labels: Labels) -> dict[str, list[Any]]:
+    """Names of labelers, classes and samples, as ArviZ takes them beside `dims`."""
+    classes = list(labels.class_names)
+    axes = dict.fromkeys(("true_class", "labeled_as", "predicted"), classes)
+    own = {"labeler": list(labels.worker_names), "task": list(labels.task_names)}
+    return {**axes, **own, "wrong": list(range(len(classes) - 1))}
+
+
 SPECS: dict[str, Spec] = {
     "dawid_skene": Spec(
-        channel=lambda p, h, t: confusion_channel(p["prior"], p["matrices"]),
+        channel=lambda p, h, t: confusion_channel(p["prior"], p["confusion"]),
         defaults=_rows,
-        start=lambda prior, psi, h: {"prior": prior, "matrices": psi},
-        dims={"matrices": ("labeler", "class", "given")},
+        start=lambda prior, psi, h: {"prior": prior, "confusion": psi},
     ),
     "pooled": Spec(
         channel=lambda p, h, t: confusion_channel(p["prior"], jnp.repeat(p["matrix"][None], t, axis=0)),
         defaults=_rows,
         start=lambda prior, psi, h: {"prior": prior, "matrix": psi.mean(axis=0)},
-        dims={"matrix": ("class", "given")},
     ),
     "one_coin": Spec(
         channel=lambda p, h, t: one_coin_channel(p["prior"], p["accuracy"]),
         defaults=lambda c: {"accuracy": (2.0, 1.0)},  # Beta
         start=lambda prior, psi, h: {"prior": prior, "accuracy": _accuracy(prior, psi)},
         rigid=True,
-        dims={"accuracy": ("labeler",)},
     ),
     "hierarchical_dawid_skene": Spec(
         channel=lambda p, h, t: confusion_channel(
@@ -321,9 +356,15 @@ SPECS: dict[str, Spec] = {
             "spread": np.full(h["logit_mean"].shape, 0.5 * h["spread"]),
             "own": np.zeros((len(psi), *h["logit_mean"].shape)),
         },
-        dims={"population": ("class", "wrong"), "spread": ("class", "wrong"),
-              "own": ("labeler", "class", "wrong")},
         any_sign=("logit_mean",),
+    ),
+    "strata": Spec(
+        channel=stratified,
+        # As `learning.joint.models.shared_strata`.
+        defaults=lambda c: {"weights": np.tile([10.0, 1.0] if c == 2 else [2.0, 1.0], (c, 1)),
+                            "common": np.stack([diagonal_rows(c, 9, 1), diagonal_rows(c, 3, 3)], axis=1),
+                            "strength": 6.0},
+        start=_strata_start,
     ),
     "alike": Spec(
         channel=right_and_wrong,
@@ -331,8 +372,6 @@ SPECS: dict[str, Spec] = {
         defaults=lambda c: {"log_share": np.zeros(c), "mean_prior": (2.0, 1.0),
                             "log_kappa": (np.log(10.0), 1.5), "log_alpha": (np.log(c - 1), 1.5)},
         start=_alike_start,
-        dims={name: ("class",) for name in ("mean", "log_kappa", "log_alpha", "pull")}
-             | {"right": ("labeler", "class"), "errors": ("labeler", "class", "wrong")},
         any_sign=("log_share", "log_kappa", "log_alpha"),
     ),
     "difficulty_fallibility": Spec(
@@ -343,7 +382,6 @@ SPECS: dict[str, Spec] = {
         },
         start=_fallibility_start,
         rigid=True,
-        dims={"fallibility": ("labeler",)},
     ),
     "item_difficulty": Spec(
         channel=ability,
@@ -353,20 +391,17 @@ SPECS: dict[str, Spec] = {
         },
         start=_ability_start,
         rigid=True,
-        dims={"ability": ("labeler",)},
         any_sign=("ability", "easiness_prior"),
     ),
     "mace": Spec(
         channel=mace,
         defaults=lambda c: {"competence": (0.5, 0.5), "spam": np.full(c, 10.0)},  # Beta, Dirichlet
         start=_mace_start,
-        dims={"competence": ("labeler",), "spam": ("labeler", "given")},
     ),
     "welinder": Spec(
         channel=welinder,
         defaults=_welinder_defaults,
         start=_welinder_start,
-        dims={"direction": ("labeler",), "threshold": ("labeler",)},
         any_sign=("direction", "threshold"),
     ),
 }  # fmt: skip

@@ -81,11 +81,12 @@ class Agreement(NamedTuple):
         k = int(np.argmax(np.abs(self.agreed - self.expected) / np.where(self.sd > 0, self.sd, 1.0)))
         first, second = (int(t) if workers is None else workers[int(t)] for t in self.pair[k])
         return (
-            "Pairs of labelers do not agree as this model says (posterior predictive p = "
-            f"{min(self.p_value, self.overall_p_value):.3f}): over all pairs {abs(surplus):.1f} points "
-            f"{'more' if surplus > 0 else 'less'} often; farthest off are {first!r} and {second!r}, who "
-            f"agree {self.agreed[k]} times in {self.shared[k]} where {self.expected[k]:.0f} are expected. "
-            "Labelers may share errors, or samples differ in difficulty: compare other models."
+            "Agreement of labelers contradicts this model (posterior predictive p = "
+            f"{min(self.p_value, self.overall_p_value):.3f}): pairs agree {abs(surplus):.1f} points "
+            f"{'more' if surplus > 0 else 'less'} often than predicted. The largest deviation is {first!r} "
+            f"and {second!r}, who agree on {self.agreed[k]} of {self.shared[k]} samples "
+            f"({self.expected[k]:.0f} expected). Labelers may share errors, or samples differ in difficulty: "
+            "compare other models."
         )
 
 
@@ -151,7 +152,7 @@ class NutsFit(NamedTuple):
         kept = np.unique(np.linspace(0, len(flat["prior"]) - 1, min(len(flat["prior"]), most)).astype(int))
         chosen = {name: x[kept] for name, x in flat.items()}
         matrices = _of_draws(confusion, self.spec.channel, size, chosen, self.hyper)
-        how = f"{kept.size} draws of the annotation model {self.model} by NUTS"
+        how = f"{kept.size} NUTS draws of the annotation model {self.model}"
         return labeler_draws(chosen["prior"], matrices, self.class_posterior, how, self.warnings)
 
 
@@ -300,6 +301,11 @@ def _class_law(channel, num_labelers, seen):
     return density.class_law(density.log_joint(channel, seen), matrices.shape[1])[:, :, 0], matrices
 
 
+def drawn(channel: Callable, draws: Draws, seen: Seen, hyper: Hyper, num_labelers: int) -> Any:
+    """p(class | labels of each row) (draws, rows, classes) and matrices, at draws with one leading axis."""
+    return _of_draws(_class_law, channel, num_labelers, draws, hyper, seen)
+
+
 def digest(
     channel: Callable, draws: Draws, seen: Seen, hyper: Hyper, num_labelers: int
 ) -> tuple[Float[np.ndarray, "rows classes"], Float[np.ndarray, "chains labelers classes classes"]]:
@@ -312,7 +318,7 @@ def digest(
         total = np.zeros((num_labelers, classes, classes))
         for first in range(0, length, step):
             some = {name: x[chain, first : first + step] for name, x in draws.items()}
-            law, matrices = _of_draws(_class_law, channel, num_labelers, some, hyper, seen)
+            law, matrices = drawn(channel, some, seen, hyper, num_labelers)
             posterior, total = posterior + law.sum(axis=0), total + matrices.sum(axis=0)
         means.append(total / length)
     return posterior / (chains * length), np.array(means)
@@ -342,23 +348,24 @@ def pointwise_of_joint(fit: JointPosterior, labels: Labels) -> RowLikelihood:
     """The same of a joint posterior that was fitted without it; refuses fits with gold or of other labels."""
     if fit.dependence != "independent" or fit.classifier is not None:
         raise ValueError(
-            "a JointPosterior gives a pointwise log-likelihood under dependence='independent' and without "
-            f"y_pred; this one has {fit.dependence!r}{'' if fit.classifier is None else ' and y_pred'}. "
-            "Append predictions to the labels as one more labeler."
+            "a JointPosterior gives a pointwise log-likelihood only with dependence='independent' and "
+            "without y_pred; this one has "
+            f"{fit.dependence!r}{'' if fit.classifier is None else ' and y_pred'}. Add the predictions to "
+            "the labels as one more labeler."
         )
     sizes = labels.num_labelers, labels.num_classes, labels.num_samples
     if (*fit.mean_matrices.shape[:2], len(fit.class_posterior)) != sizes:
-        raise ValueError("the JointPosterior is of other labels: it has other numbers of samples or labelers")
+        raise ValueError("the JointPosterior is of other labels: the numbers of samples or labelers differ")
     chains = int(fit.chain.max()) + 1
     prior = fit.prior[fit.matrix_draw].reshape(chains, -1, labels.num_classes)
     matrices = fit.matrices.astype(np.float64).reshape(*prior.shape[:2], *fit.matrices.shape[1:])
-    samples = {"prior": prior, "matrices": matrices / matrices.sum(axis=-1, keepdims=True)}
+    samples = {"prior": prior, "confusion": matrices / matrices.sum(axis=-1, keepdims=True)}
     data, channel = merged_rows(labels), SPECS["dawid_skene"].channel
     again = digest(channel, samples, data[0], {}, labels.num_labelers)[0][data[1]]
     certain = ((fit.class_posterior == 1) & (again < 1 - 1e-9)).any()
     if certain or np.abs(again - fit.class_posterior).max() > _NOT_THE_SAME:
         raise ValueError(
             "the class posterior of this JointPosterior is not that of these labels alone: it was fitted to "
-            "other labels, or with gold labels, whose samples are no observations of labels only"
+            "other labels, or with gold labels"
         )
     return pointwise(channel, samples, data, {}, labels.num_labelers)

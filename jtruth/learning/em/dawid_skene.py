@@ -23,6 +23,7 @@ from jaxtyping import Float
 
 from jtruth import _mesh
 from jtruth._mesh import as_auto, mesh_axis, together
+from jtruth._random import seeded
 from jtruth._validation.in_range import check_not_negative, check_whole
 from jtruth.labels import Labels
 from jtruth.learning._fit import (
@@ -68,6 +69,7 @@ class Starts(NamedTuple):
 MAXIMUM_LIKELIHOOD, VOTES = Smoothing(), Starts()
 
 
+@seeded
 def fit_dawid_skene(
     labels: Labels,
     *,
@@ -117,6 +119,7 @@ def fit_dawid_skene(
     return fit._replace(warnings=tuple(_doubts(fit, labels, known, smoothing)))
 
 
+@seeded
 def fit_one_coin(
     labels: Labels,
     *,
@@ -151,7 +154,7 @@ def fit_one_coin(
     fit = _best(labels, known, fixed, smoothing, key, starts, **steps)
     doubts = (
         *not_converged("EM", fit.converged, fit.num_steps),
-        *unlabelled(labels, labelers="their accuracy means nothing."),
+        *unlabelled(labels, labelers="their accuracy is undefined."),
         *exchanged(np.einsum("tc,tck->ck", fit.row_labels, fit.matrices), labels.class_names),
     )
     kept = {name: fit.own[name] for name in ("log_posterior", "path", "start", "start_objectives")}
@@ -166,9 +169,7 @@ def _read(labels, smoothing, gold, prior, starts, max_steps, tol):
         for name, value in smoothing._asdict().items():
             check_not_negative(value, f"smoothing.{name}")
         if fixed is not None and smoothing.prior:
-            raise ValueError(
-                "prior is held fixed, so smoothing.prior has nothing to act on; give one of the two"
-            )
+            raise ValueError("prior is fixed, so smoothing.prior has no effect; give one of the two")
         check_steps(max_steps, tol)
         check_whole(0, num_restarts=starts.num_restarts)
         return (None if gold is None else known), fixed
@@ -192,25 +193,25 @@ def _doubts(fit, labels, gold, smoothing):
     yield from unlabelled(labels)
     if labels.labels_per_sample().max() < 3 and gold is None:
         yield (
-            "No sample has more than two labels: labels alone do not determine the matrices, and the result "
-            "depends on the start. Get a third label for some samples, or gold labels."
+            "No sample has more than two labels, so the labels do not determine the matrices, and the result "
+            "depends on the start. Collect a third label for some samples, or gold labels."
         )
     empty = fit.class_posterior.sum(axis=0) < _NO_LABELS
     for c in np.flatnonzero(empty):
-        yield f"No sample seems to be of class {classes[c]!r}."
+        yield f"Class {classes[c]!r} is estimated to have no sample."
     unlearned = np.argwhere((fit.row_labels < _NO_LABELS) & ~empty[None, :])
     if unlearned.size:
         first = ", ".join(f"({workers[t]!r}, {classes[c]!r})" for t, c in unlearned[:5].tolist())
         yield (
-            f"{len(unlearned)} matrix rows (labeler, true class) rest on no label: {first}"
-            f"{', ...' if len(unlearned) > 5 else ''}. They "
-            + ("come from the pseudo-counts." if any(smoothing[:2]) else "are uniform and mean nothing.")
+            f"{len(unlearned)} matrix rows (labeler, true class) have no label: {first}"
+            f"{' and others' if len(unlearned) > 5 else ''}. They "
+            + ("come from the pseudo-counts." if any(smoothing[:2]) else "are uniform and uninformative.")
         )
     free = labels.num_labelers * labels.num_classes * (labels.num_classes - 1)
     if free > labels.num_labels and not any(smoothing[:2]):
         yield (
-            f"{labels.num_labels} labels for {free} free numbers: maximum likelihood fits the noise, and "
-            "classes are far too sure or wrong. Give smoothing, or use the method 'hierarchical'."
+            f"Maximum likelihood overfits: there are {labels.num_labels} labels for {free} parameters, so "
+            "class probabilities are too extreme. Give smoothing, or use the method 'hierarchical'."
         )
     pooled = np.einsum("tc,tck->ck", fit.row_labels, fit.matrices)
     pooled = pooled / np.maximum(pooled.sum(axis=1, keepdims=True), _NO_LABELS)
@@ -275,8 +276,8 @@ def climbed(
         result = run(columns, start, pseudo_counts, prior, **steps)
         if drop := float(result.largest_drop):
             raise RuntimeError(
-                f"an EM step lowered the objective by {drop:.3g}, more than rounding. "
-                "EM cannot do that: this is a fault in jtruth. Please report it together with the labels."
+                f"an EM step lowered the objective by {drop:.3g}, more than rounding allows. This is a bug "
+                "in jtruth; please report it together with the labels."
             )
     return result
 

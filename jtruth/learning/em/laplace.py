@@ -37,8 +37,8 @@ def laplace_draws(
     """
     if min(state.smoothing) <= 0:
         raise ValueError(
-            f"intervals need pseudo-counts above 0 in every place; these are {tuple(state.smoothing)}. Begin "
-            "with Smoothing(diagonal=2, off_diagonal=1 / (classes - 1), prior=1), the prior of fit_joint"
+            f"intervals need positive pseudo-counts; these are {tuple(state.smoothing)}. Start with "
+            "Smoothing(diagonal=2, off_diagonal=1 / (classes - 1), prior=1), the prior of fit_joint"
         )
     size, classes = len(state.workers), len(state.classes)
     num = int(np.clip(_MOST_CELLS // (size * classes**2), _FEWEST, _MOST))
@@ -46,14 +46,14 @@ def laplace_draws(
     rng = host_rng(key, "normal law of labelers")
     if posterior is None:
         posterior = posterior_of(state.patterns, state.prior, state.matrices)
-    how = f"the normal law around the mode of EM, {num} draws"
+    how = f"Gaussian approximation around the EM estimate, {num} draws"
     if together:
         problem, mode = laid_out(state, posterior, _enough(state, rng))
         drawn = _drawn(mode[1].reshape(-1, classes), normal.information(problem, mode), num, rng)
         prior, matrices = drawn[:, 0], drawn[:, 1:].reshape(num, size, classes, classes)
     else:
         prior, matrices = _draw_alone(state, posterior, num, rng)
-        how += ", each labeler alone, as if the others were known"
+        how += ", separately for each labeler, with the others fixed"
     return labeler_draws(prior, matrices, posterior[state.pattern], how, state.warnings)
 
 
@@ -68,9 +68,7 @@ def laid_out(
     seen = CodedPatterns(patterns.codes(kept), patterns.length[kept], patterns.number[kept])
     times = seen.number * (patterns.number.sum() / max(seen.number.sum(), 1))
     pseudo_prior, pseudo = state.pseudo_counts
-    every, one = np.arange(classes), np.zeros(classes, np.int64)
-    raters = (Raters(pseudo, every),)
-    model = LatentModel(every, one, pseudo_prior, False, one, np.ones((1, 1)), raters)
+    model = LatentModel(pseudo_prior, (Raters(pseudo, np.arange(classes)),))
     symbols = (label_columns(seen.labels(size, classes)),)
     observed = Observed(symbols, times, np.zeros((classes, kept.size)), np.arange(kept.size))
     counts, _ = expected_counts(patterns, posterior, size)

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from jtruth._random import as_key, stream
+from jtruth._random import as_key, seeded, stream
 from jtruth._validation import quoted
 from jtruth.labels import Labels
 from jtruth.latent import STANDARD, Effort
@@ -26,6 +26,7 @@ from jtruth.learning.joint.models import Built, independent
 from jtruth.learning.joint.posterior import fit_joint
 
 
+@seeded
 def fit_hierarchical(
     labels: Labels,
     *,
@@ -100,6 +101,7 @@ def named(
     return tuple(found.tolist()), number.ravel()
 
 
+@seeded
 def fit_domains(
     labels: Labels,
     domains: Any,

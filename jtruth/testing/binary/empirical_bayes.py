@@ -19,7 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from jtruth._arrays import namespace
+from jtruth._arrays import AnyArray, namespace
 from jtruth._one_line import one_line
 from jtruth.stats import ratio_of_normals
 from jtruth.stats.estimates import DensityEstimate, Estimate, PmfEstimate
@@ -49,7 +49,7 @@ class ShareMoments(NamedTuple):
 
 
 def log_odds_of(
-    log_likelihood: Float[Array, "samples 2"], prior: Float[Array, " 2"]
+    log_likelihood: Float[AnyArray, "samples 2"], prior: Float[AnyArray, " 2"]
 ) -> Float[Array, " samples"]:
     """logit p(y_i = 1 | z_i), from (21); +-inf where the label is certain."""
     return (jnp.log(prior[1]) - jnp.log(prior[0])) + log_likelihood[:, 1] - log_likelihood[:, 0]
@@ -165,7 +165,9 @@ def normal_law(moments: ShareMoments, metric: str | Metric) -> Estimate:
     """
     metric = named_metric(metric) if isinstance(metric, str) else metric
     if not metric.is_ratio:
-        raise ValueError(f"metric {metric.name!r} is no ratio of two sums of counts: it has no normal law")
+        raise ValueError(
+            f"metric {metric.name!r} is not a ratio of two sums of counts: it has no normal approximation"
+        )
     ratio = metric_ratio(ShareMoments(*(float(v) for v in moments)), metric)
     if ratio.mean_w <= 0:
         return point_estimate(np.nan)

@@ -251,9 +251,9 @@ def _to_the_ends(data: LogOdds, gridded: LogOdds, mode: OperatingPoint, ends: np
     numbers = [np.ptp(end) / max(step, 1.0) for end, step in zip(ends, steps, strict=True)]
     if np.prod(numbers) > _MOST:
         raise ValueError(
-            f"these labels say so little of {data[0].total + data[1].total} samples that {numbers[0]:.0f} x "
-            f"{numbers[1]:.0f} values of the counts would have to be looked at: get more or better labels, "
-            "or judge a random part of the samples"
+            f"the labels of {data[0].total + data[1].total} samples are so uncertain that {numbers[0]:.0f} x "
+            f"{numbers[1]:.0f} count values are possible: collect more or better labels, or grade a random "
+            "part of the samples"
         )
     for k, (end, step) in enumerate(zip(ends, steps, strict=True)):
         few = data[k].counts.sum() <= _FEW

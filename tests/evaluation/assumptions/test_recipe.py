@@ -1,4 +1,4 @@
-"""The recipes "Add an assumption" and "Add a question" of CONTRIBUTING.md, followed at run time.
+"""The recipes "Add an assumption" and "Add a question" of docs/extending.md, followed at run time.
 
 An assumption: its file and its entry, and it is a what-if row without gold, and moved by
 `sensitivity`. A question: its file, and every holder of tables answers.

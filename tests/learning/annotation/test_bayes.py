@@ -15,6 +15,7 @@ import numpyro
 import numpyro.distributions as dist
 import pytest
 from numpyro.distributions import biject_to
+from numpyro.infer import Predictive
 from numpyro.infer.util import log_density
 from scipy import stats
 from scipy.integrate import quad
@@ -25,6 +26,7 @@ from jtruth.latent import Effort, NutsSettings, density
 from jtruth.latent.infer import nuts
 from jtruth.latent.models.alike import alike_raters
 from jtruth.learning.annotation import bayes
+from jtruth.learning.annotation.functions import one_coin
 from jtruth.learning.annotation.models import SPECS, beta_levels, confusion, draw_labels, prepare
 from jtruth.learning.annotation.posterior import labeler_agreement, majority_matrices, merged_rows, pointwise
 from jtruth.learning.joint.models import independent
@@ -46,8 +48,10 @@ def random_parameters(model, rng):
     p, log_p = {"prior": prior}, stats.dirichlet(np.ones(c)).logpdf(prior)
     rows = np.where(np.eye(c) > 0, 2.0, 0.5)
     if model == "dawid_skene":
-        p["matrices"] = rng.dirichlet(np.ones(c), size=(t, c))
-        log_p += sum(stats.dirichlet(rows[k]).logpdf(p["matrices"][s, k]) for s in range(t) for k in range(c))
+        p["confusion"] = rng.dirichlet(np.ones(c), size=(t, c))
+        log_p += sum(
+            stats.dirichlet(rows[k]).logpdf(p["confusion"][s, k]) for s in range(t) for k in range(c)
+        )
     elif model == "pooled":
         p["matrix"] = rng.dirichlet(np.ones(c), size=c)
         log_p += sum(stats.dirichlet(rows[k]).logpdf(p["matrix"][k]) for k in range(c))
@@ -74,6 +78,15 @@ def random_parameters(model, rng):
             law = stats.beta(p["mean"][k] * kappa, (1 - p["mean"][k]) * kappa)
             wrong = stats.dirichlet(np.exp(p["log_alpha"][k]) * q / q.sum())
             log_p += law.logpdf(p["right"][:, k]).sum() + sum(wrong.logpdf(w) for w in p["errors"][:, k])
+    elif model == "strata":
+        p |= {"weights": rng.dirichlet(np.ones(2), c), "common": rng.dirichlet(np.ones(c), (c, 2))}
+        p["stratum_confusion"] = rng.dirichlet(np.ones(c), (t, c, 2))
+        for k, h in itertools.product(range(c), range(2)):
+            own = np.where(np.arange(c) == k, (9.0, 3.0)[h], (0.5, 1.5)[h])
+            log_p += stats.dirichlet(own).logpdf(p["common"][k, h])
+            rows = stats.dirichlet(6 * p["common"][k, h] + 1e-6)
+            log_p += sum(rows.logpdf(row) for row in p["stratum_confusion"][:, k, h])
+        log_p += sum(stats.dirichlet([2, 1]).logpdf(w) for w in p["weights"])
     elif model == "difficulty_fallibility":
         p["fallibility"] = 0.4 * rng.random(t)
         log_p += stats.beta(2, 3, scale=0.4).logpdf(p["fallibility"]).sum()
@@ -91,7 +104,7 @@ def label_probability(model, p, t, k, y, difficulty=None):
     """p(label k | class y) of labeler t, from the definitions."""
     c = CLASSES
     if model == "dawid_skene":
-        return p["matrices"][t, y, k]
+        return p["confusion"][t, y, k]
     if model == "pooled":
         return p["matrix"][y, k]
     if model == "one_coin":
@@ -103,6 +116,8 @@ def label_probability(model, p, t, k, y, difficulty=None):
     if model == "alike":
         wrong = np.insert(p["errors"][t, y], y, 0.0)
         return p["right"][t, y] if k == y else (1 - p["right"][t, y]) * wrong[k]
+    if model == "strata":
+        return p["stratum_confusion"][t, y, difficulty, k]
     if model == "difficulty_fallibility":
         phi = p["fallibility"][t]
         error = (difficulty + phi - difficulty * phi) * (c - 1) / c
@@ -120,9 +135,12 @@ def sample_probability(model, p, z):
         total = 0.0
         for y in range(CLASSES):
             each = [label_probability(model, p, t, k, y, difficulty) for t, k in enumerate(z) if k >= 0]
-            total += p["prior"][y] * np.prod(each)
+            weight = p["weights"][y, difficulty] if model == "strata" else 1.0
+            total += p["prior"][y] * weight * np.prod(each)
         return total
 
+    if model == "strata":
+        return given(0) + given(1)
     if model == "difficulty_fallibility":
         return quad(lambda d: given(d) * stats.beta(1, 5).pdf(d), 0, 1, epsabs=1e-13)[0]
     if model == "item_difficulty":
@@ -172,13 +190,14 @@ def log_p_rows(channel, z, classes):
 
 @pytest.mark.slow
 def test_prior_predictive_means():
-    sizes = {"num_samples": 6, "num_labelers": 2, "num_classes": 3}
-    drawn = bayes.simulate_from_prior("one_coin", key=jax.random.key(0), num=2000, **sizes)
-    assert drawn["label"].shape == (2000, 6, 2) and drawn["label"].min() == 0 and drawn["label"].max() == 2
+    with nuts.numpyro_block():
+        drawn = Predictive(one_coin, num_samples=2000)(jax.random.key(0), shape=(6, 2), num_classes=3)
+    drawn = {name: np.asarray(x) for name, x in drawn.items()}
+    assert drawn["labels"].shape == (2000, 6, 2) and drawn["labels"].min() == 0 and drawn["labels"].max() == 2
     assert drawn["accuracy"].shape == (2000, 2)
     # accuracy ~ Beta(2, 1): mean 2/3, variance 1/18; two labelers agree when both are right, or err alike.
     assert abs(drawn["accuracy"].mean() - 2 / 3) < 5 * np.sqrt(1 / 18 / 4000)
-    same = (drawn["label"][..., 0] == drawn["label"][..., 1]).mean(axis=1)
+    same = (drawn["labels"][..., 0] == drawn["labels"][..., 1]).mean(axis=1)
     assert abs(same.mean() - (4 / 9 + 1 / 9 / 2)) < 5 * same.std() / np.sqrt(2000)
 
 
@@ -201,9 +220,10 @@ def enumerated(model, z):
 
 def evidence_by_draws(model, labels, hyper, number):
     """log of the mean likelihood of draws of the prior, and its standard error."""
-    static = {"num_labelers": labels.num_labelers}
-    drawn = nuts.simulate(bayes.MODELS[model], None, hyper, key=3, num=number, static=static)
-    drawn = {name: value[None] for name, value in drawn.items()}
+    with nuts.numpyro_block():
+        prior = Predictive(bayes.MODELS[model], num_samples=number)
+        drawn = prior(jax.random.key(3), None, hyper, num_labelers=labels.num_labelers)
+    drawn = {name: np.asarray(value)[None] for name, value in drawn.items()}
     rows = pointwise(SPECS[model].channel, drawn, merged_rows(labels), hyper, labels.num_labelers)
     likelihood = np.exp(rows.log_p[0][:, rows.row_of_sample].sum(axis=1))
     return np.log(likelihood.mean()), likelihood.std() / likelihood.mean() / np.sqrt(number)
@@ -293,7 +313,7 @@ def fitted():
 def test_what_is_computed_from_the_draws(fitted):
     found = fitted.log_likelihood()
     assert found.shape == (1200, 300)
-    z, pi, psi = fitted.labels.to_matrix(), fitted.run.flat("prior"), fitted.run.flat("matrices")
+    z, pi, psi = fitted.labels.to_matrix(), fitted.run.flat("prior"), fitted.run.flat("confusion")
     for i in (0, 7, 299):
         joint = pi.copy()
         for t in range(4):
@@ -321,7 +341,7 @@ def test_agreement_counts_pairs(fitted):
     np.testing.assert_array_equal(found.shared, 300)
     np.testing.assert_array_equal(found.agreed, [(z[:, s] == z[:, t]).sum() for s, t in found.pair])
     # The mean of 200 simulated counts against the mean over draws of 300 sum_c pi_c sum_k psi_s psi_t.
-    pi, psi = fitted.run.flat("prior"), fitted.run.flat("matrices")
+    pi, psi = fitted.run.flat("prior"), fitted.run.flat("confusion")
     for (s, t), mean, sd in zip(found.pair, found.expected, found.sd, strict=True):
         exact = 300 * np.einsum("dc,dck,dck->d", pi, psi[:, s], psi[:, t]).mean()
         assert abs(mean - exact) < 5 * sd / np.sqrt(200)
@@ -344,7 +364,7 @@ def test_a_pair_of_labelers_who_agree_too_often_is_noticed(fitted):
     found = agreement_of(fitted, copied)
     assert found.p_value < 0.01
     text = found.sentence(copied.workers)
-    assert "do not agree as this model says" in text and "'ann' and 'bob'" in text
+    assert "contradicts this model" in text and "'ann' and 'bob'" in text
 
 
 def test_agreement_without_pairs_has_no_verdict(fitted):
@@ -354,7 +374,7 @@ def test_agreement_without_pairs_has_no_verdict(fitted):
 
 @pytest.mark.slow
 def test_start_in_the_mirror_image_is_caught(fitted):
-    mirror = {"prior": np.array([0.6, 0.4]), "matrices": np.tile([[0.1, 0.9], [0.9, 0.1]], (4, 1, 1))}
+    mirror = {"prior": np.array([0.6, 0.4]), "confusion": np.tile([[0.1, 0.9], [0.9, 0.1]], (4, 1, 1))}
     switched = bayes.fit_nuts(
         "dawid_skene", fitted.labels, key=jax.random.key(0), start=mirror, settings=SETTINGS
     )
@@ -367,7 +387,7 @@ def test_bad_input():
     labels, nothing = Labels.from_matrix(Z, CLASSES), Labels(*np.zeros((3, 0), np.int32), 5, 3, 3)
     for message, model, given, hyper in (
         ("model must be one of 'dawid_skene'", "wellinder", labels, None),
-        ("needs its field `parameters`", SPECS["mace"], labels, None),
+        ("needs the field `parameters`", SPECS["mace"], labels, None),
         ("no prior setting 'accuracy'; it has class_con", "dawid_skene", labels, {"accuracy": (2, 1)}),
         (r"\(2, 2\); give \(3, 3\)", "dawid_skene", labels, {"row_concentration": np.ones((2, 2))}),
         ("not finite", "dawid_skene", labels, {"class_concentration": np.nan}),
@@ -409,7 +429,7 @@ def test_welinder_against_quadrature_over_positions():
     assert inside.sum() >= 2
     np.testing.assert_allclose(begun["direction"][inside], w[inside], atol=1e-3)
     np.testing.assert_allclose(begun["threshold"][inside], tau[inside], atol=1e-3)
-    with pytest.raises(ValueError, match="Welinder's model is for two classes; these are 3"):
+    with pytest.raises(ValueError, match="Welinder's model is for two classes, but these are 3"):
         prepare(SPECS["welinder"], 3, 4, None)
 
 
@@ -472,7 +492,7 @@ def test_a_model_of_your_own(fitted):
     def parameters(hyper, num_labelers):
         law = dist.Dirichlet(hyper["row_concentration"])
         law = law.expand((num_labelers, *law.batch_shape)).to_event(2)
-        return {"matrices": numpyro.sample("matrices", law)}
+        return {"confusion": numpyro.sample("confusion", law)}
 
     spec = SPECS["dawid_skene"]._replace(parameters=parameters, name="mine")
     fit = bayes.fit_nuts(spec, fitted.labels, key=jax.random.key(0), settings=SETTINGS)
