@@ -13,7 +13,7 @@ from arviz_base import from_dict
 from numpyro import handlers
 from numpyro.infer import MCMC, NUTS, SVI, Predictive, Trace_ELBO, log_likelihood
 from numpyro.infer.autoguide import AutoNormal
-from numpyro.infer.util import log_density
+from numpyro.infer.util import log_density, potential_energy
 from scipy import stats
 
 from jtruth import models
@@ -155,6 +155,19 @@ def dawid_skene_of_ones_own(labels, *, num_classes=None):
     shares = numpyro.sample("prior", dist.Dirichlet(jnp.ones(2)))
     rows = dist.Dirichlet(jnp.array([[2.0, 1.0], [1.0, 2.0]])).expand([data.num_labelers, 2]).to_event(2)
     models.observe(data, shares, numpyro.sample("confusion", rows))
+
+
+def test_a_function_of_ones_own_has_its_density_in_coordinates():
+    """As `fit_nuts` samples it: that of the shipped model, in NumPyro's coordinates without bounds."""
+    labels = Labels.from_matrix(crowd(1, samples=30)[0], 2)
+    (seen, _), hyper = merged_rows(labels), prepare(SPECS["dawid_skene"], 2, 5, None)
+    x = {"prior": jnp.array([0.3]), "confusion": jnp.linspace(-1, 1, 10).reshape(5, 2, 1)}
+    with nuts.numpyro_block():
+        found, expected = (
+            potential_energy(bayes.resolve(m, labels)[2], (seen, hyper), {"num_labelers": 5}, x)
+            for m in (dawid_skene_of_ones_own, "dawid_skene")
+        )
+    assert float(found) == pytest.approx(float(expected), rel=1e-10)
 
 
 @pytest.mark.slow
