@@ -25,7 +25,7 @@ _SECTIONS = ("Args", "Returns", "Raises", "Example", "Examples", "Source", "Yiel
 
 
 def public_names() -> dict[str, list[tuple[str, Any]]]:
-    """Page -> (dotted name, object): the root, every room's `__all__`, and what is public beside its room."""
+    """Page -> (dotted name, object): the root, every module's `__all__`, and public names of other files."""
     pages: dict[str, list[tuple[str, Any]]] = {"jtruth": []}
     for name in sorted(jtruth.__all__):
         value = getattr(jtruth, name)
@@ -38,33 +38,50 @@ def public_names() -> dict[str, list[tuple[str, Any]]]:
         module, _, name = place.rpartition(".")
         found = getattr(importlib.import_module(f"jtruth.{module}"), name)
         pages[place.partition(".")[0]].append((f"jtruth.{place}", found))
-    return pages
+    return {page: sorted(names, key=functions_first) for page, names in pages.items()}
 
 
-def api_page(room: str, names: list[tuple[str, Any]]) -> str:
-    """One room: what it answers, then every name with its signature and text."""
-    module = jtruth if room == "jtruth" else importlib.import_module(f"jtruth.{room}")
+def functions_first(named: tuple[str, Any]) -> tuple[bool, int, str]:
+    """`evaluate`, other functions, classes, constants."""
+    name, value = named
+    kind = 0 if inspect.isroutine(value) else 1 if inspect.isclass(value) else 2
+    return not name.endswith(".evaluate"), kind, name
+
+
+def api_page(place: str, names: list[tuple[str, Any]], results: list[type]) -> str:
+    """One module: its purpose, every name with its signature and text, and the results of its functions."""
+    module = jtruth if place == "jtruth" else importlib.import_module(f"jtruth.{place}")
     parts = [
-        f"# {'jtruth' if room == 'jtruth' else f'jtruth.{room}'}",
+        f"# {'jtruth' if place == 'jtruth' else f'jtruth.{place}'}",
         as_markdown(inspect.getdoc(module) or ""),
     ]
     for name, value in names:
         parts += [f"## `{name}`", *entry(name, value)]
+    told = {id(value) for _, value in names}
+    for kind in results:
+        if id(kind) not in told:
+            parts += [f"## `{kind.__name__}`", f"Result type of `{kind.__module__}`.", *about_class(kind)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
 def entry(name: str, value: Any) -> Iterator[str]:
-    """Signature, text and for classes fields and methods; a constant is its value."""
+    """A function's signature and text; a class's purpose, fields and methods; a constant's value."""
     short = name.rpartition(".")[2]
-    if not callable(value):
+    if inspect.isclass(value):
+        yield from about_class(value)
+        yield f"```text\n{signature(short, value)}\n```"
+    elif callable(value):
+        yield f"```text\n{signature(short, value)}\n```"
+        yield as_markdown(inspect.getdoc(value) or "")
+    else:
         yield f"```text\n{without_address(repr(value))[:600]}\n```"
-        return
-    yield f"```text\n{signature(short, value)}\n```"
-    yield as_markdown(inspect.getdoc(value) or "")
-    if not inspect.isclass(value):
-        return
-    lines = [f"- `{field}`: {escaped(text)}" for field, text in make_results.fields(value).items()]
-    for method, function in make_results.methods(value):
+
+
+def about_class(kind: type) -> Iterator[str]:
+    """Purpose, then fields, then methods."""
+    yield as_markdown(inspect.getdoc(kind) or "")
+    lines = [f"- `{field}`: {escaped(text)}" for field, text in make_results.fields(kind).items()]
+    for method, function in make_results.methods(kind):
         lines.append(
             f"- `{signature(method, function, 90)}`: {escaped(make_results.first_sentence(function))}"
         )
@@ -146,7 +163,7 @@ def benchmarks() -> str:
     """The head comment of every benchmark: what was asked, how, on which machine, and what came out."""
     parts = [
         "# Benchmarks",
-        "One script, one question. What follows are the head comments of `benchmarks/`, as they are.",
+        "Each script answers one question. The head comments follow: question, method, machine, results.",
     ]
     for path in sorted((ROOT / "benchmarks").glob("*.py")):
         head = ast.get_docstring(ast.parse(path.read_text())) or ""
@@ -161,25 +178,36 @@ def toctree(title: str, names: list[str], text: str = "") -> str:
     return "\n\n".join(part for part in (f"# {title}", text, listed) if part) + "\n"
 
 
-def api_index(rooms: list[str]) -> str:
-    """The rooms, `evaluation` first, each with the first sentence of what it says of itself."""
-    order = ["evaluation", "jtruth", *(room for room in rooms if room not in ("evaluation", "jtruth"))]
-    text = "Every public name, by the room it lives in. What functions return: [results](../results.md)."
-    lines = [f"- [{room}]({room}.md): {first_sentence_of(room)}" for room in order]
-    listed = toctree("API", order, "\n\n".join((text, "\n".join(lines))))
-    return listed.replace(":maxdepth: 1", ":hidden:")
+def api_index(places: list[str]) -> str:
+    """`evaluate`, then the modules, each with the first sentence of its docstring."""
+    order = [*make_results.FIRST, "jtruth"]
+    order += [place for place in places if place not in order]
+    lines = [f"| [{place}]({place}.md) | {first_sentence_of(place)} |" for place in order]
+    text = [
+        "Most questions start with `jt.evaluate`. [Functions by question](../results.md) lists the others.",
+        "## `jtruth.evaluate`",
+        *entry("jtruth.evaluate", jtruth.evaluate),
+        "## Modules",
+        "\n".join(["| module | what it answers |", "|---|---|", *lines]),
+    ]
+    return toctree("API", order, "\n\n".join(text)).replace(":maxdepth: 1", ":hidden:")
 
 
-def first_sentence_of(room: str) -> str:
-    module = jtruth if room == "jtruth" else importlib.import_module(f"jtruth.{room}")
+def first_sentence_of(place: str) -> str:
+    module = jtruth if place == "jtruth" else importlib.import_module(f"jtruth.{place}")
     return escaped(make_results.first_sentence(module))
 
 
 def pages() -> dict[str, str]:
     """Path below docs/ -> text of every generated page that is no notebook."""
-    rooms = public_names()
-    found = {f"api/{room}.md": api_page(room, names) for room, names in rooms.items()}
-    found["api/index.md"] = api_index(list(rooms))
+    names = public_names()
+    results: dict[str, list[type]] = {}
+    for kind in sorted(make_results.result_types(), key=lambda kind: kind.__name__):
+        results.setdefault(kind.__module__.split(".")[1], []).append(kind)
+    found = {
+        f"api/{page}.md": api_page(page, listed, results.get(page, [])) for page, listed in names.items()
+    }
+    found["api/index.md"] = api_index(list(names))
     found["commands.md"], found["benchmarks.md"] = commands(), benchmarks()
     found["changelog.md"] = "```{include} ../CHANGELOG.md\n```\n"
     notebooks = sorted(path.stem for path in (ROOT / "notebooks").glob("*.ipynb"))

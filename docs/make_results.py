@@ -1,4 +1,4 @@
-"""Write docs/results.md: every result type of the package, field by field, from the source itself.
+"""Write docs/results.md: which public function answers what, and what it returns, from the source itself.
 
 Run: python docs/make_results.py            (a test compares the page with what this prints)
 
@@ -12,6 +12,7 @@ import dataclasses
 import importlib
 import inspect
 import pkgutil
+import re
 import typing
 from collections.abc import Callable, Iterator
 from functools import cached_property
@@ -24,43 +25,63 @@ import jtruth
 from jtruth.stats.estimates import Estimate
 
 PAGE = Path(__file__).parent / "results.md"
-HEAD = """# What comes back
+HEAD = """# What functions return
 
-Every type that a public function of jtruth returns, by the room it lives in, with its fields and what can be
-asked of it. All are plain data: the fields are the whole state. A law (`Estimate`) is asked for its mean,
-interval or samples; it is never just a number. `docs/make_results.py` writes this page from the source.
+This page is for anybody who uses jtruth from Python and looks for a function, or for what it returns.
+The tables list, module by module, what each function answers. The [API](api/index.md) has the arguments of
+functions and the fields of results.
+
+```python
+import jtruth as jt
+
+judges = jt.read("examples/judges.csv").labels.split_rater("judge_c")
+result = jt.evaluate(judges.y_pred, judges.labels, noise=jt.noise.Symmetric(0.1, 2), prior=[0.4, 0.6], key=0)
+low, high = result.accuracy.interval(0.95)
+print(f"{result.accuracy.mean:.2f} [{low:.2f}, {high:.2f}]")
+```
+
+```text
+@OUTPUT@
+```
+
+## What every answer can do
+An answer is the result of a question such as `jt.evaluate` or `jt.prevalence`. All answers have these:
+
+| | |
+|---|---|
+| `print(answer)` | the answer on one screen; `answer.summary(full=True)` prints all of it |
+| `answer.plot()` | a picture (needs the extra `plots`) |
+| `answer.to_dict()` | all numbers as plain Python, as in the JSON of a command |
+| `answer.to_frame()` | the main table as a data frame of pandas, polars or pyarrow |
+| `answer.report(path)` | an HTML page |
+
+A metric of an answer is an `Estimate`, which is a distribution and not a single number: `mean`, `sd`,
+`interval(0.95)`, `p_above(limit)`, `sample(key, n)`.
+Fits of models are plain data: their fields are the whole state.
 """
 
 
-DOORS = """`result.plot()` needs the extra `plots`, `result.to_frame()` one of pandas, polars, pyarrow.
-What is not in this table has no picture of its own: fits of models go to ArviZ, whose pictures show chains; a
-number with two ends, and what other answers are made of, is drawn with these; gradients are no answers."""
-_DOORS = {"plot": "`plot()`", "__str__": "`print`", "to_dict": "`to_dict()`", "to_frame": "`to_frame()`",
-          "report": "`report(path)`", "_repr_html_": "in a notebook"}  # fmt: skip
-
-
 def public_functions() -> Iterator[tuple[str, Callable]]:
-    """(room, function) of every function in the `__all__` of the package and of its rooms."""
+    """(name, function) of every function in the `__all__` of the package and of its modules."""
     found = [name for _, name, _ in pkgutil.iter_modules(jtruth.__path__) if not name.startswith("_")]
-    rooms = [name for name in found if name != "cli"]
-    for room in sorted(rooms):
-        module = importlib.import_module(f"jtruth.{room}")
+    for place in sorted(name for name in found if name != "cli"):
+        module = importlib.import_module(f"jtruth.{place}")
         for name in names_of(module):
             value = getattr(module, name)
             if callable(value) and not inspect.isclass(value) and value.__module__.startswith("jtruth"):
-                yield f"{room}.{name}", value
+                yield f"{place}.{name}", value
     for place in BESIDE:
         module, _, name = place.rpartition(".")
         yield place, getattr(importlib.import_module(f"jtruth.{module}"), name)
 
 
 def names_of(module: Any) -> list[str]:
-    """Public names of a room: its `__all__`; of a file without one, what it defines."""
+    """Public names of a module: its `__all__`; without one, what it defines."""
     own = [n for n, of in vars(module).items() if getattr(of, "__module__", "") == module.__name__]
     return sorted(getattr(module, "__all__", None) or [n for n in own if not n.startswith("_")])
 
 
-BESIDE = (  # public, but imported from their own file so that their room loads without them
+BESIDE = (  # public, but imported from their own file so that their module loads without them
     "evaluation.calibration.evaluate_calibration",
     "evaluation.gold.tables.gold_tables",
     "evaluation.gold.tables.ppi_metric",
@@ -163,31 +184,31 @@ def section(kind: type, returned_by: list[str]) -> list[str]:
     return [*out, ""]
 
 
-def doors(found: dict[type, list[str]]) -> list[str]:
-    """A table of the answers that draw themselves: what else each can do."""
-    lines = ["## What draws, prints and tabulates itself", "", DOORS, ""]
-    lines += [f"| | {' | '.join(_DOORS.values())} |", "|---" * (len(_DOORS) + 1) + "|"]
-    for kind in sorted((k for k in found if hasattr(k, "plot")), key=lambda k: k.__name__):
-        has = ["yes" if offers(kind, name) else "" for name in _DOORS]
-        lines.append(f"| `{kind.__name__}` | {' | '.join(has)} |")
-    return [*lines, ""]
+def rows(place: str) -> list[str]:
+    """A line for each function of a module that returns a result: what it answers, and the type."""
+    out = []
+    listed = sorted(public_functions(), key=lambda named: not named[0].endswith(".evaluate"))
+    for name, function in listed:
+        kinds = [kind.__name__ for kind in classes_in(hints(function).get("return"))]
+        if name.partition(".")[0] == place and kinds:
+            text = first_sentence(function).replace("|", "\\|")
+            out.append(f"| `{name}` | {text} | {', '.join(f'`{kind}`' for kind in dict.fromkeys(kinds))} |")
+    return out
 
 
-def offers(kind: type, name: str) -> bool:
-    """Whether a class has a method of its own; every class has some `__str__`."""
-    return hasattr(kind, name) and (name != "__str__" or kind.__str__ not in (object.__str__, tuple.__str__))
+FIRST = ("evaluation", "io", "pairwise", "cleaning", "asking", "planning")
 
 
 def page() -> str:
-    """The whole text."""
-    found = result_types()
-    rooms = sorted({kind.__module__.split(".")[1] for kind in found})
-    lines = [HEAD, *doors(found)]
-    for room in rooms:
-        lines += [f"## {room}", ""]
-        some = [kind for kind in found if kind.__module__.split(".")[1] == room]
-        for kind in sorted(some, key=lambda k: (not found[k], k.__name__)):
-            lines += section(kind, found[kind])
+    """The whole text. The output of the example is kept: docs/refresh_outputs.py writes it."""
+    kept = re.search(r"```text\n(.*?)\n```", PAGE.read_text(), re.DOTALL) if PAGE.exists() else None
+    places = dict.fromkeys([*FIRST, *(name.partition(".")[0] for name, _ in public_functions())])
+    lines = [HEAD.replace("@OUTPUT@", kept[1] if kept else "")]
+    for place in places:
+        if found := rows(place):
+            purpose = first_sentence(importlib.import_module(f"jtruth.{place}"))
+            lines += [f"## jtruth.{place}", "", f"{purpose} [All names](api/{place}.md).", ""]
+            lines += ["| function | what it answers | returns |", "|---|---|---|", *found, ""]
     return "\n".join(lines).rstrip() + "\n"
 
 

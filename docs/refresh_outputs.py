@@ -1,6 +1,6 @@
-"""Write the outputs that pages quote again: a block of `text` right after a block of `sh` or `python` is its output.
+"""Refresh the outputs that pages quote: a block of `text` right after one of `sh` or `python`.
 
-Run: python docs/refresh_outputs.py [--check] [PAGE ...]    (a test compares the pages with what this would write)
+Run: python docs/refresh_outputs.py [--check] [PAGE ...]       (a test runs it with --check)
 """
 
 import contextlib
@@ -34,7 +34,7 @@ def printed(lines: str) -> str:
 
 
 def refreshed(page: Path) -> str:
-    """The page with every output that it quotes as it is printed now. Python runs from the top, in one namespace."""
+    """The page with every output as it is printed now. Its Python runs from the top, in one namespace."""
     names: dict = {}
 
     def again(match: re.Match) -> str:
@@ -60,4 +60,8 @@ if __name__ == "__main__":
         if "--check" not in sys.argv:
             page.write_text(new)
         elif old != new:
-            sys.exit("\n".join(difflib.unified_diff(old.splitlines(), new.splitlines(), page.name, "now", "", "", 1)))
+            sys.exit(
+                "\n".join(
+                    difflib.unified_diff(old.splitlines(), new.splitlines(), page.name, "now", "", "", 1)
+                )
+            )

@@ -64,6 +64,17 @@ def safe_log1m(p: Float[AnyArray, "*shape"]) -> Float[Array, "*shape"]:
     return jnp.where(below, jnp.log1p(-jnp.where(below, p, 0.0)), -jnp.inf)
 
 
+@jax.custom_batching.custom_vmap
+def largest(x: Array) -> Array:
+    """The largest entry, over all that `vmap` maps over too: loops and branches stay one for all."""
+    return x.max()
+
+
+@largest.def_vmap
+def _largest_of_all(axis_size: int, in_batched: Any, x: Array) -> tuple[Array, bool]:
+    return largest(x), False
+
+
 def from_here(
     path: Float[Array, "steps ..."], step: Int[Array, ""] | int, value: Float[Array, "..."]
 ) -> Float[Array, "steps ..."]:

@@ -211,10 +211,10 @@ def _of_classes(labels: Labels) -> Iterator[tuple[str, str]]:
         what = f"Class {wrong!r} ({few}) is one letter from {right!r} ({many}): a typing error?"
         yield "typing_error", f"{what} Correct it, or add --map {shlex.quote(f'{wrong}={right}')}."
     if unsure := [name for name in names if name.strip().casefold() in NO_ANSWER]:
-        what = "looks like a missing answer, but counts as a class, and as wrong where another class is true"
+        what = "looks like a missing answer, but counts as a class, and as wrong where another one is true"
         how_to = f"Leave it out (--abstain {shlex.quote(','.join(unsure))}; in Python abstain={unsure})"
-        advice = f"{how_to}, or treat it as an answer of its own (docs/labels_of_other_kinds.md)"
-        yield "abstention", f"Class {quoted(unsure, 4)} {what}: {advice}."
+        advice = f"{how_to}, or treat it as a separate answer (docs/labels_of_other_kinds.md)"
+        yield "abstention", f"Class {quoted(unsure, 4)} {what}. {advice}."
 
 
 def _of_numbers(labels: Labels, pairs: LabelerPairs) -> Iterator[tuple[str, str]]:

@@ -22,7 +22,9 @@ def python_of(page: Path) -> list[str]:
 
 def recipes(*words: str) -> list[str]:
     """The blocks of docs/extending.md that hold one of these words."""
-    return [block for block in python_of(ROOT / "docs" / "extending.md") if any(word in block for word in words)]
+    return [
+        block for block in python_of(ROOT / "docs" / "extending.md") if any(word in block for word in words)
+    ]
 
 
 @cache

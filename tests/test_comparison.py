@@ -156,13 +156,13 @@ def test_differences_are_those_of_the_pointwise_values(pooled, gibbs):
     assert compared.difference[0] == 0 and compared.difference[1] == pytest.approx(gap.sum())
     assert compared.difference[1] <= 0 and compared.difference_se[0] == 0
     assert compared.difference_se[1] == pytest.approx(np.sqrt(gap.size * gap.var()))
-    assert compared.told_apart == (False, False) and "Not told apart" in compared.verdict
-    assert "12 samples are few" in compared.warnings[-1]
+    assert compared.told_apart == (False, False) and "do not distinguish" in compared.verdict
+    assert "With only 12 samples" in compared.warnings[-1]
     exact = exact_log_evidence(np.bincount(pooled.labels.to_matrix().sum(axis=1), minlength=4))
     log, error = compared.evidence[compared.names.index("alike")]
     assert abs(log - exact) < 4 * error + 0.1
     assert "log evidence" in compared.summary(full=True)
-    assert all(name in compared.summary(full=True) for name in ("alike", "gibbs", "Not told apart"))
+    assert all(name in compared.summary(full=True) for name in ("alike", "gibbs", "do not distinguish"))
 
 
 def test_what_is_refused(pooled, gibbs):
@@ -210,7 +210,7 @@ def test_labelers_of_different_accuracy_are_told_apart():
     labels = crowd(0, 200, [0.95, 0.75, 0.55, 0.8, 0.9])
     compared = compare_models(labels, key=jax.random.key(0), models=("pooled", "one_coin"), settings=SETTINGS)
     assert compared.names == ("one_coin", "pooled") and compared.told_apart == (False, True)
-    assert compared.verdict == "one_coin predicts the labels of a left-out sample best."
+    assert compared.verdict == "one_coin predicts the labels of left-out samples best."
 
 
 @pytest.mark.parametrize("size", [100, 99])

@@ -60,7 +60,7 @@ def test_the_noise_model_to_copy_works_everywhere(tmp_path):
     assert {"given error rates", "given prior"} <= {check.name for check in exact.checks}
     for what in ("shared_errors", "hard_samples", "labeler_dependence"):
         # They learn error rates under an assumption; rates that are given leave nothing to learn.
-        with pytest.raises(ValueError, match=f"'{what}' needs labels whose error rates are learned"):
+        with pytest.raises(ValueError, match=f"'{what}' needs learned error rates"):
             exact.sensitivity(what)
     twice = exact.sensitivity("error_rates", values=[0.5, 2.0])
     same = jt.evaluate(data.y_pred, labels, noise=model.scaled(2.0), prior=prior)

@@ -91,7 +91,7 @@ def test_of_two_processes_that_update_a_stream_one_is_refused(tmp_path):
     write_stream(path, begin_stream(day(0)))
     states = [update(read_stream(path), day(k)) for k in (1, 2)]
     write_stream(path, states[0])
-    with pytest.raises(ValueError, match=r"another process wrote it meanwhile.*Nothing was written"):
+    with pytest.raises(ValueError, match=r"another process changed it.*Nothing was written"):
         write_stream(path, states[1])
     assert read_stream(path).batches == states[0].batches
     write_stream(path, update(read_stream(path), day(2)))

@@ -37,7 +37,7 @@ def test_counts_and_agreement_by_loops():
 
 def test_nothing_odd():
     look = inspect_labels(Labels.from_matrix(matrix(2), 2), file="my labels.csv", options="--task item")
-    assert look.findings == () and "Nothing odd was seen." in look.summary(full=True)
+    assert look.findings == () and "Nothing looks unusual." in look.summary(full=True)
     commands = [step["command"] for step in look.next_steps]
     assert "jtruth labelers 'my labels.csv' --task item" in commands
     assert "jtruth evaluate 'my labels.csv' --task item --rater 0" in commands
@@ -49,11 +49,11 @@ def test_nothing_odd():
 
 HALVES = (np.arange(60)[:, None] < 30) == (np.arange(5) >= 3)
 SPOILED = [  # cells, what stands there instead, and what is found
-    (np.s_[:, 1], lambda z: 1, "constant", "Always the same class: 1. Did they look"),
+    (np.s_[:, 1], lambda z: 1, "constant", "Labelers who always give the same class: 1. Did they look"),
     (np.s_[:, 1], lambda z: z[:, 0], "copies", "1 pair never disagrees (0 and 1 on 60 samples)"),
-    (np.s_[:, 1], lambda z: 1 - z[:, 1], "opposed", "Less agreement with the others than by chance: 1."),
+    (np.s_[:, 1], lambda z: 1 - z[:, 1], "opposed", "Agreement with the others is below chance: 1."),
     (np.s_[9:, 1], lambda z: -1, "few_labels", "1 labeler gave fewer than 10 labels: 1."),
-    (np.s_[3, 1:], lambda z: -1, "single_label", "1 of 60 samples have one label"),
+    (np.s_[3, 1:], lambda z: -1, "single_label", "1 of 60 samples has only one label"),
     (HALVES, lambda z: -1, "separate_groups", "fall into 2 groups without a common sample"),
 ]
 
@@ -109,7 +109,7 @@ def test_look_alikes_and_repeats():
     text, differ = look.summary(full=True), "differ only in case, spaces or leading zeros"
     assert f"Some class names {differ}: 'Yes', 'yes'. Are" in text
     assert f"Some worker ids {differ}: '07', '7'. Are they" in text
-    assert look.num_repeats == 1 and "1 label given again: labelers agree with themselves in 100%" in text
+    assert look.num_repeats == 1 and "1 label repeated: labelers agree with themselves in 100%" in text
     # The repeat is no pair of different labelers: (07, 7) disagree, both labels of 7 agree with that of b.
     assert look.agreement == 2 / 3
 
@@ -132,7 +132,7 @@ def test_one_labeler_is_not_identified():
 
 def test_two_labelers():
     look = inspect_labels(Labels.from_matrix(matrix(4, t=2), 2))
-    assert "Two labelers alone do not tell" in look.summary(full=True)
+    assert "Two labelers cannot show who is right" in look.summary(full=True)
     assert not any("labelers" in step["command"] or "--rater" in step["command"] for step in look.next_steps)
 
 
@@ -152,11 +152,11 @@ LONG = "".join(f"{k // 2},{k % 2},{k % 3 % 2}\n" for k in range(20))
      ("item,Rater ID,rating\n" + LONG, "long", "item;Rater ID;rating",
       "--task item --worker 'Rater ID' --label rating"),
      ("task,label\n1,0\n2,1\n3,0\n", "one label each", "", "--predictions THIS.csv"),
-     ("task,label\n1,0\n1,1\n3,0\n4,0\n", "unknown", "", "no column says who gave them"),
+     ("task,label\n1,0\n1,1\n3,0\n4,0\n", "unknown", "", "no column identifies the labelers"),
      ("tooth,picture,when\n" + "".join(f"x{k},p{k},{1990 + k}\n" for k in range(9)), "unknown", "",
       "jtruth needs three columns"),
      ("tooth,r1,r2,r3\n" + "".join(f"x{k},{k % 2},{k % 3 % 2},{k % 5 // 4 or ''}\n" for k in range(9)),
-      "wide", "", "'r1', 'r2', 'r3'; the sample is 'tooth'."),
+      "wide", "", "'r1', 'r2', 'r3'; sample 'tooth'."),
      ("0,1,2\n" + LONG, "unknown", "", "The first line looks like data")],
 )  # fmt: skip
 def test_files_of_other_shapes(tmp_path, text, layout, mapping, advice):
@@ -177,6 +177,6 @@ def test_labelers_who_use_different_words_are_seen():
     said = ["yes", "no", "yes", "4", "2", "5", "no", "no", "no"]
     labels = Labels.from_long([1, 2, 3] * 3, np.repeat(list("abc"), 3), said)
     found = {one.name: one.message for one in inspect_labels(labels).findings}
-    assert "('a', 'c': 'no', 'yes'; 'b': '2', '4', '5'): say which mean" in found["vocabularies"]
+    assert "('a', 'c': 'no', 'yes'; 'b': '2', '4', '5'). Translate them" in found["vocabularies"]
     same = Labels.from_long([1, 2, 1, 2], ["a", "a", "b", "b"], ["yes", "yes", "no", "no"])
     assert "vocabularies" not in {one.name for one in inspect_labels(same).findings}

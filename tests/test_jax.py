@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -412,3 +413,20 @@ def test_functions_of_the_host_say_what_to_use_under_jit():
     ):
         with pytest.raises(ValueError, match=f"works on the host .*{words}"):
             jax.jit(function)(rho)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "script", [["vmap.py", "--small"], ["accelerator.py", "--small", "ratios", "counts"]]
+)
+def test_the_scripts_of_an_accelerator_run_on_a_cpu(script):
+    """Each checks its programs against the loop, NumPy or another device; small numbers here."""
+    ran = ("XLA_FLAGS", "JAX_DISABLE_MOST_OPTIMIZATIONS", "JAX_NUM_CPU_DEVICES")
+    env = {name: value for name, value in os.environ.items() if name not in ran}
+    folder = Path(__file__).resolve().parents[1]
+    command = [sys.executable, str(folder / "benchmarks" / script[0]), *script[1:]]
+    done = subprocess.run(command, env=env | {"PYTHONPATH": str(folder)}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+    rows = {line.split()[0]: float(line.split()[-1]) for line in done.stdout.splitlines() if "e-" in line}
+    assert rows["counts" if len(script) > 2 else "exact_means"] < 1e-5
+    assert rows["ratios" if len(script) > 2 else "algorithm_1"] < 1e-5

@@ -129,5 +129,5 @@ def test_an_answer_can_be_repeated_from_its_json(call):
 
 def test_the_key_in_words():
     found = STATE_IT["evaluate"](key=jax.random.key(5))
-    assert "; key 5; assumed: " in " ".join(str(found).split()) and found.key == 5
+    assert "; key 5; assumption: " in " ".join(str(found).split()) and found.key == 5
     assert "; key 5" in str(STATE_IT["prevalence"](key=5))

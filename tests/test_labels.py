@@ -121,7 +121,7 @@ BAD = [
     (
         lambda: Labels.from_frame(pd.DataFrame({"item": [1]})),
         "no columns 'task', 'worker', 'label'; the columns are 'item'. "
-        "Say which one holds the task and the worker and the label "
+        "Name the column of the task and the worker and the label "
         "by task=..., worker=..., label=... (at the command line --task item --worker NAME",
     ),
     (
@@ -144,17 +144,17 @@ def test_repeats():
     first, last = (Labels.from_long(*columns, repeats=how) for how in ("first", "last"))
     assert kept.num_labels == 4 and kept.has_repeats()
     assert kept.notes == (
-        "Repeated labels (1) count as independent evidence: intervals are too narrow. "
-        "repeats='majority' counts one label of a labeler for a sample.",
+        "Repeated labels (1) count as independent, so intervals are too narrow. "
+        "repeats='majority' counts one label per labeler and sample.",
     )
     assert first.label.tolist() == [0, 1, 1] and last.label.tolist() == [1, 1, 1]
-    assert first.notes == ("1 repeated label: the first of a labeler for a sample counts (repeats='first').",)
-    assert Labels.from_long(*columns).notes[0].endswith(" 1 tie went to the label that was given first.")
+    assert first.notes == ("1 repeated label: the first per labeler and sample counts (repeats='first').",)
+    assert Labels.from_long(*columns).notes[0].endswith(" 1 tie went to the earliest label.")
     assert kept.counts().tolist() == [[1, 2], [0, 1]]
     assert kept.labels_of("v", repeat="first").tolist() == [0, 1]
     assert kept.labels_of("v", repeat="last").tolist() == [1, 1]
     for use in (kept.to_matrix, lambda: kept.labels_of("v")):
-        with pytest.raises(ValueError, match=r"more than once|repeatedly"):
+        with pytest.raises(ValueError, match=r"some labelers gave several|repeatedly"):
             use()
 
 
@@ -209,7 +209,7 @@ def test_missing_labels_are_dropped_only_on_request_and_counted():
     assert dropped.tasks == ("x",) and dropped.workers == ("v", "w", "u")
     assert dropped.notes == (
         "2 of 4 rows have no label and were left out (missing='drop').",
-        "2 tasks have no label at all and were left out: 'y', 'z'.",
+        "2 tasks have no label and were left out: 'y', 'z'.",
         "1 labelers gave no label: 'u'.",
     )
     kept = Labels.from_long(*columns, missing="drop", allow_unlabelled=True)
@@ -218,7 +218,7 @@ def test_missing_labels_are_dropped_only_on_request_and_counted():
 
 def test_unused_classes_are_noted():
     labels = Labels.from_long([1, 2], [1, 1], [0, 2], classes=["a", "b", "c"])
-    assert labels.notes == ("1 classes were never given: 'b'.",)
+    assert labels.notes == ("1 classes never occur: 'b'.",)
 
 
 def test_from_matrix_takes_other_marks_of_missing():
@@ -362,7 +362,7 @@ def test_split_rater():
     assert [part.tolist() for part in (split.y_pred, split.samples, split.alone)] == [[0, 1], [0, 3], [1]]
     assert split.labels.workers == ("b", "c") and split.labels.tasks == ("p", "s")
     assert split.labels.to_matrix().tolist() == [[1, -1], [1, 0]]
-    with pytest.raises(ValueError, match="nobody else labelled the samples of worker 0"):
+    with pytest.raises(ValueError, match="worker 0 cannot be graded, because nobody else labelled"):
         Labels.from_matrix([[1, -1], [-1, 0]], 2).split_rater(0)
 
 
@@ -427,8 +427,8 @@ def test_labels_that_say_nothing_are_left_out_and_counted():
     ):
         assert labels.classes == ("no", "yes") and labels.num_labels == 2 and labels.tasks == ("a", "b")
         said = " ".join(labels.notes)
-        assert "3 of 5 labels say nothing ('Unsure', 'skip', 'unsure') and were left out." in said
-        assert "1 tasks have no label at all" in said and "missing='drop'" not in said
+        assert "3 of 5 labels are abstentions ('Unsure', 'skip', 'unsure') and were left out." in said
+        assert "1 tasks have no label" in said and "missing='drop'" not in said
     with pytest.raises(ValueError, match="no label"):  # missing is another thing
         Labels.from_long(task, worker, [*label[:4], None], abstain=["unsure", "skip"])
 

@@ -205,11 +205,11 @@ GOOD = jt.Labels.from_matrix([[0, 1, 1], [1, 1, 1], [0, 0, 0]], 2)
         ({"positive": True}, "positive=True is not"),
         ({"level": None}, "level is None"),
         ({"level": "high"}, "level is high"),
-        ({"prior": {}}, "prior has a number for no class, and the classes are"),
+        ({"prior": {}}, "prior has a number for no class, but the classes are"),
         ({"prior": "even"}, "prior is 'even'"),
         (
             {"prior": {"0": 0.5, "one": 0.5}},
-            "prior has a number for '0', 'one', and the classes are '0', '1'",
+            "prior has a number for '0', 'one', but the classes are '0', '1'",
         ),
     ],
 )

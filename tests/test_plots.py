@@ -147,7 +147,7 @@ def test_metrics(results):
     bars = [line.get_xdata() for line in ax.get_lines() if line.get_marker() == "None"]
     np.testing.assert_allclose(bars, [law.interval(0.95) for law in result.metrics.values()])
     assert "95 %" in ax.get_legend().get_title().get_text() and ax.get_xlim()[1] <= 1.01
-    assert legend(ax) == ["mean [interval]", "majority vote", "true value"]
+    assert legend(ax) == ["mean and interval", "majority vote", "true value"]
     interval = result.accuracy.interval(0.95)
     assert notes(ax)[0] == f"{result.accuracy.mean:.3f} [{interval.low:.3f}, {interval.high:.3f}]"
 
@@ -156,7 +156,7 @@ def test_every_assumption_of_every_metric_is_in_the_picture_with_its_own_colour(
     """Five assumptions: means only, and the lowest tick of the last metric is above the axis."""
     law = results["bayes"].metrics
     parts = tuple(Assumption(f"a{j}", f"if {j}", law) for j in range(5))
-    ax = plots.plot_metrics(replace(results["bayes"], what_if=parts))
+    ax = plots.plot_metrics(replace(results["bayes"], what_if=parts), assumptions=True)
     bottom = ax.get_ylim()[0]
     heights = [line.get_ydata()[0] for line in ax.lines]
     assert min(heights) > bottom + 0.05
@@ -198,8 +198,8 @@ def test_a_range_is_a_bar_without_density(results):
     ax = plots.plot_comparison({"range": hull, "law": one}, metric="accuracy")
     bars = [line.get_xydata() for line in ax.get_lines() if line.get_linewidth() == 4]
     np.testing.assert_allclose(bars[0], [[low, 0], [high, 0]])
-    assert marks(ax, "d").tolist() == [[hull.mean, 0]] and notes(ax)[0] == f"{low:.3f} to {high:.3f}, no law"
-    assert "the middle of a range" in legend(ax) and "a number alone" not in legend(ax)
+    assert marks(ax, "d").tolist() == [[hull.mean, 0]] and notes(ax)[0] == f"{low:.3f} to {high:.3f} (range)"
+    assert "the middle of a range" in legend(ax) and "without uncertainty" not in legend(ax)
     ax = plots.plot_estimate(hull, metric="accuracy", ideal=0.5)
     assert legend(ax)[:2] == ["posterior: range at 95 %, no law", "its middle"]
     span = ax.patches[0].get_extents().transformed(ax.transData.inverted())
@@ -342,8 +342,10 @@ def bars(ax, width):
 
 
 def test_an_evaluation_in_one_line(result):
-    figure = result.plot()
+    (alone,) = result.plot().axes
+    figure = result.plot(full=True)
     metrics, confusion, checks = figure.axes
+    assert len(alone.lines) == len(metrics.lines) and alone.get_xlabel() == "value of the metric"
     means = [law.mean for law in result.metrics.values()]
     drawn = np.concatenate([line.get_xdata() for line in metrics.lines if line.get_marker() == "o"])
     np.testing.assert_allclose(drawn, means)
@@ -366,15 +368,18 @@ def test_shares_and_the_progress_of_gold():
     np.testing.assert_allclose(bars(ax, 5)[1], [[low, -1], [high, -1]])
     crosses = np.concatenate([line.get_xydata() for line in ax.lines if line.get_marker() == "x"])
     assert crosses.tolist() == [[0.4, 0], [0.6, -1]]
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["share [interval]", "of the labels"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        "share and interval",
+        "share of labels",
+    ]
     many = [found, share(0, 0.6, 0), share(10, 0.65, 0.1)]
     ax = plots.plot_gold_progress(many, "yes", ideal=0.68)
     assert ax.lines[0].get_xdata().tolist() == [10, 30]
     np.testing.assert_allclose(ax.collections[0].get_segments()[1], [[30, low], [30, high]])
     assert notes(ax) == ["not identified"] and "share of yes" in ax.get_ylabel()
-    with pytest.raises(ValueError, match="metric='maybe' is no class; there are no, yes"):
+    with pytest.raises(ValueError, match="metric='maybe' is not a class; classes: no, yes"):
         plots.plot_gold_progress(many, "maybe")
-    with pytest.raises(ValueError, match="one answer or more"):
+    with pytest.raises(ValueError, match="one or more answers"):
         plots.plot_gold_progress([])
 
 
@@ -396,7 +401,7 @@ def test_regions_of_every_assumption(result):
 
 
 def test_what_has_no_picture(result):
-    with pytest.raises(ValueError, match="no picture of a dict; there is one of"):
+    with pytest.raises(ValueError, match="a dict cannot be plotted; answers can, and"):
         plots.plot_result({})
 
 
@@ -500,7 +505,7 @@ def test_scores_of_every_class_and_their_averages():
 
 def test_a_cleaning_is_a_learning_curve():
     state = State(*[np.zeros(1)] * 7)
-    with pytest.raises(ValueError, match="no trail"):
+    with pytest.raises(ValueError, match="no record"):
         state.plot()
     one, two = (0, 0.6, 0.5), (5, 0.7, 0.8)
     (ax,) = state._replace(trail=(one, two)).plot().axes
@@ -629,7 +634,7 @@ def test_dollars_in_names_are_dollars():
     task, worker = np.repeat(np.arange(60), 3), np.tile(["w$_0^", "$$", "c"], 60)
     labels = jt.Labels.from_long(task.tolist(), worker.tolist(), [names[c] for c in z], classes=names)
     for answer in (jt.evaluate_labelers(labels, key=0), jt.evaluate(y, labels, key=0)):
-        figure = answer.plot()
+        figure = answer.plot(full=True)
         figure.canvas.draw()
         texts = {text.get_text() for text in figure.findobj(plt.Text)}
         wanted = {r"w\$_0^", r"\$\$"}, {r"\$5 {", r"a\$b^{\$"}

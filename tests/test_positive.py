@@ -42,7 +42,7 @@ def test_names_that_say_nothing_leave_it_to_an_order_or_to_the_rarer_class():
     assert said("b") == said(1) == ("b", ASKED)
     assert positive_of(labels_of(["b", "a"], (5, 5)))[1] == "as frequent as the other among 30 labels"
     assert positive_of(labels_of(["b", "a"], (9, 3), classes=["b", "a"])) == (
-        1, "the second of the classes in the order given")  # fmt: skip
+        1, "the second class in the given order")  # fmt: skip
     assert positive_of(labels_of([2, 1], (9, 3))) == (1, "the higher one")
     assert positive_of(labels_of(["high", "low"], (9, 3))) == (1, "the higher one")
     assert positive_of(labels_of(["c", "b", "a"], (9, 2, 4))) == (1, "the rarest among 45 labels")
@@ -62,7 +62,7 @@ def test_every_question_takes_the_same_class_and_says_it():
     hit = (truth == "disease") & (said[:, 0] == "disease")
     assert found.confusion_matrix[1, 1] == hit.sum()
     assert found.classes == ("healthy", "disease")
-    line = "Positive class: disease; positive='healthy' to change."
+    line = "Positive class: disease (to change: positive='healthy')."
     assert line in str(found).splitlines()
     assert line in found._repr_html_().replace("&#x27;", "'")
     rivals = {"a": said[:, 0], "b": said[:, 1]}

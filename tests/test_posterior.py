@@ -107,7 +107,7 @@ def test_contradictions_name_the_samples():
     prior = np.array([0.5, 0.5])
     with pytest.raises(ValueError, match=r"2 sample\(s\) \(0, 2\) are impossible under every class"):
         class_posterior(log_likelihood, prior)
-    with pytest.raises(ValueError, match=r"\('a', 'c'\).*small error probability"):
+    with pytest.raises(ValueError, match=r"\('a', 'c'\).*small error rate"):
         check_not_contradictory(log_likelihood, ("a", "b", "c", "d"))
     with pytest.raises(ValueError, match="0, 1, 2, 3, 4 and 5 more"):
         check_not_contradictory(np.full((10, 2), -np.inf))

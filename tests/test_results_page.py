@@ -1,6 +1,6 @@
-"""docs/results.md names every result type and every field of it, as they are now."""
+"""docs/results.md names every function that returns a result; the API pages every result type and field."""
 
-import importlib.util
+import importlib
 import inspect
 import re
 import typing
@@ -17,27 +17,54 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 @pytest.fixture(scope="module")
 def maker():
-    spec = importlib.util.spec_from_file_location("make_results", DOCS / "make_results.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    """docs/make_results.py."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(DOCS))
+        yield importlib.import_module("make_results")
+
+
+@pytest.fixture(scope="module")
+def api(maker):
+    """Text of every page of the API."""
+    return {
+        name: text for name, text in importlib.import_module("make_pages").pages().items() if "api/" in name
+    }
 
 
 def test_the_page_is_what_the_source_says(maker):
     assert (DOCS / "results.md").read_text() == maker.page(), "run: python docs/make_results.py"
 
 
-def test_every_result_and_every_field_is_on_the_page(maker):
-    """Found another way: the fields that Python sees, and names that users are told of."""
+def test_every_function_that_returns_a_result_is_on_the_page(maker):
     text = (DOCS / "results.md").read_text()
-    parts = dict(re.findall(r"^### (\w+)\n(.*?)(?=^##|\Z)", text, re.DOTALL | re.MULTILINE))
-    assert set(TOLD.split()) <= set(parts)
+    for kind, names in maker.result_types().items():
+        for name in names:
+            assert re.search(rf"^\| `{re.escape(name)}` \| .*`{kind.__name__}`", text, re.MULTILINE), (
+                name,
+                kind,
+            )
+
+
+def test_every_result_and_every_field_is_in_the_api(maker, api):
+    """Found another way: the fields that Python sees, and names that users are told of."""
+    names = {kind.__name__ for kind in maker.result_types()}
+    assert set(TOLD.split()) <= names
     for kind in maker.result_types():
         own = getattr(kind, "_fields", None) or list(getattr(kind, "__dataclass_fields__", {}))
         inherited = {name for base in kind.__mro__[1:] for name in vars(base).get("__annotations__", {})}
-        said = text.split(f"### {kind.__name__}\n\n`{kind.__module__}`", 1)[1].partition("\n##")[0]
+        head = rf"^## `(?:jtruth\.[\w.]+\.)?{kind.__name__}`\n(.*?)(?=^## |\Z)"
+        page = api[f"api/{kind.__module__.split('.')[1]}.md"]
+        said = "".join(re.findall(head, page, re.DOTALL | re.MULTILINE))
+        assert said, kind
         for name in own:
             assert name in inherited or name.startswith("_") or f"- `{name}`: " in said, (kind, name)
+
+
+def test_the_api_opens_with_evaluate_and_has_functions_first(api):
+    assert api["api/index.md"].index("## `jtruth.evaluate`") < api["api/index.md"].index("## Modules")
+    heads = re.findall(r"^## `(.*)`$", api["api/evaluation.md"], re.MULTILINE)
+    assert heads[0] == "jtruth.evaluation.evaluate"
+    assert heads.index("jtruth.evaluation.set_agreement") < heads.index("jtruth.evaluation.Evaluation")
 
 
 def classes_of(annotation):
@@ -49,7 +76,7 @@ def classes_of(annotation):
 
 
 def test_what_a_public_function_takes_can_be_imported(maker):
-    """Or, what another function returned, from its file; where results live says results.md."""
+    """Or, what another function returned, from its file."""
     functions = [(name, of) for name, of in maker.public_functions() if name not in maker.BESIDE]
     rooms = [getattr(jtruth, name) for name in jtruth.__all__ if inspect.ismodule(getattr(jtruth, name))]
     exported = {id(getattr(room, name)) for room in rooms for name in maker.names_of(room)}

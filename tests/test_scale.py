@@ -80,7 +80,7 @@ def test_numbers_stand_where_they_say():
 
 @pytest.mark.parametrize(
     ("scale", "said"),
-    [("ordinal", "nobody gave the order of the classes 'a', 'b', 'c'. Say it from lowest .* --scale ordinal"),
+    [("ordinal", "order of the classes 'a', 'b', 'c' is unknown. Give the order from .* --scale ordinal"),
      ("interval", "needs classes that are different numbers; they are 'b', 'a', 'c'"),
      ("ratio", "scale must be one of 'nominal'")],
 )  # fmt: skip

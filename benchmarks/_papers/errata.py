@@ -89,9 +89,9 @@ def bayes():
         "the prior",
         "p(y | yhat, z) is written as an integral of p(y | yhat, z; p_D, p_FA) over the PRIOR of the "
         "operating point. By the law of total probability the weight is the posterior p(p_D, p_FA | yhat, "
-        "z), which is the prior times p(yhat | z; p_D, p_FA) up to a constant. The printed one ignores "
-        "what the data say of the operating point; that is why it spreads out (Table 10), and not because "
-        "full Bayes is less appropriate.",
+        "z), which is the prior times p(yhat | z; p_D, p_FA) up to a constant. The printed "
+        "formula ignores the information of the data on the operating point. Therefore it is wide "
+        "(Table 10); full Bayes is not less appropriate.",
         "mean accuracy, six samples",
         prior_marginal_table(data).estimate("accuracy").mean,
         testing.exact_posterior(data).estimate("accuracy").mean,
@@ -160,8 +160,9 @@ def distance():
     return Erratum(
         "TARS 6.1, the Gaussian set",
         "x ~ N(0, 1) of class 0 and N(1, 1) of class 1; Figure 11: accuracy .94",
-        "Two unit normals at distance 1 cannot be told apart with accuracy .94 (Figure 11): the best "
-        "rule, x > 1/2, is right in Phi(1/2) of all cases. Accuracy .94 needs distance 3.11, which our "
+        "Two unit normals at distance 1 cannot be classified with accuracy .94 (Figure 11): the "
+        "best "
+        "rule, x > 1/2, is right in Phi(1/2) of the cases. Accuracy .94 needs distance 3.11, which our "
         "runs have.",
         "best accuracy at distance 1",
         0.94,
@@ -249,8 +250,9 @@ def bins():
         "Mimori et al. (14), the debiased calibration loss",
         "CL_kb = (mean of labels less mean of predictions)^2 - variance of the labels / (|I| - 1), "
         "weighted by |I| / N",
-        "The variance of the labels' mean in a bin is subtracted, which holds that of the predictions too "
-        "where they differ inside the bin; the variance of labels less prediction does not "
+        "The variance of the labels' mean in a bin is subtracted. It includes that of the "
+        "predictions if they differ inside the bin; the variance of labels minus prediction does "
+        "not "
         '(`debias="exact"`). Here labels have the predicted probabilities, so the loss is 0.',
         "mean over two samples of two labels, predictions .2 and .6 in one bin",
         printed,
@@ -311,11 +313,12 @@ def seeds():
     return Erratum(
         "Su 5.2.3, Table 12 and Figures 14 to 16 ('100 different ideal operating points')",
         "error of p_D over '100 different ideal operating points': mean -.0113, standard deviation .0104",
-        "The 100 points are not 100 independent simulations. Errors of p_D with mean -.0113 and standard "
-        "deviation .0104 would put the mean of 100 independent errors 11 of its standard errors (.00104) "
-        "from 0, for an estimator whose error has mean 0 over sets. With labels and the uniform numbers "
-        "of the predictions shared by the 100 points (a seed set anew for each) errors are shared too, "
-        "and p_D and p_FA err in opposite directions, as printed ([Table 12](su.md)). The paper's "
+        "The 100 points are not 100 independent simulations. The errors of p_D have mean -.0113 "
+        "and standard deviation .0104. For 100 independent errors, that mean would be 11 standard "
+        "errors (.00104) from 0, although the estimator's error has mean 0 over sets. If the 100 "
+        "points share labels and the uniform numbers of the predictions (the seed is reset for "
+        "each), they share errors. p_D and p_FA then err in opposite directions, "
+        "as printed ([Table 12](su.md)). The paper's "
         "averages of about .012 are one draw of a common error, not a bias of the method.",
         "standard errors of the printed mean under independence (should be within 3)",
         0.0113 / 0.00104,
@@ -336,8 +339,8 @@ def circular():
     return Erratum(
         "Su 5.1.1, drawing predictions",
         "yhat_i ~ Cat(K[. | yhat_i])",
-        "A prediction cannot be drawn from the row of itself: it must be the row of y_i. Taken as printed, "
-        "as what settles when it is drawn so again and again, predictions do not depend on the class.",
+        "A prediction cannot be drawn from the row of itself: it must be the row of y_i. As "
+        "printed, in the limit of repeated draws, predictions do not depend on the class.",
         "P(yhat = 1 | y = 1) - P(yhat = 1 | y = 0) for rows (.7, .3) and (.2, .8)",
         float(law[1, 1] - law[0, 1]),
         float(k[1, 1] - k[0, 1]),
@@ -426,9 +429,9 @@ def turned():
     return Erratum(
         "TARS 6.2.2 and Appendix A, noise rates of .8 and .9",
         "a 'good' worker has the noise rate .9, a 'bad' one .4; noise rate .8 for Heart, German and Cancer",
-        "A noise rate is the chance that a label is flipped (6.1), so .9 is wrong nine times in ten and .4 "
-        "is the better worker. Meant are .1 and .2, or labels turned round: (15) is the same for beta and "
-        "1 - beta. Our runs have .1 and .2.",
+        "A noise rate is the probability that a label is flipped (6.1). So .9 is wrong nine times "
+        "in ten, and .4 is the better worker. .1 and .2 are meant, or flipped labels: (15) is the "
+        "same for beta and 1 - beta. Our runs have .1 and .2.",
         "share of right labels of a good worker",
         1 - 0.9,
         1 - 0.1,
@@ -472,9 +475,10 @@ def page():
     lines = [
         "# Errata of the four papers",
         "",
-        "Each with what is printed, why it is wrong, and a number: the printed evaluated, the right one "
-        "(ours), and a reference by enumeration, by hand or by simulation. `tests/test_papers.py` runs each "
-        "as `test_errata[NAME]`. Made by `python -m benchmarks papers`.",
+        "Each entry shows what is printed, why it is wrong, and a number: as printed, as jtruth "
+        "computes it, and a reference by enumeration, by hand or by simulation. "
+        "`tests/test_papers.py` runs each entry as `test_errata[NAME]`. Made by "
+        "`python -m benchmarks papers`.",
         "",
     ]
     for make in ALL:

@@ -207,11 +207,12 @@ def reasons(part: dict) -> list[str]:
 
 
 LEGEND = (
-    "A cell reads *paper → ours (difference)*. The difference is in combined Monte Carlo errors: where "
-    "the paper shows one simulated data set, its error is the spread over data sets, which we draw (from "
-    "100 sets on, two errors are where 2.3 % of them lie further off); = is equal to the printed digit "
-    "where nothing is random. Cells that differ by more than 2 errors and half a printed unit are "
-    "**bold** and have their reason. One of twenty does by chance, and cells of one data set do together."
+    "A cell reads *paper → ours (difference)*. The difference is in combined Monte Carlo errors. "
+    "Where the paper shows one simulated data set, its error is the spread over data sets that we "
+    "simulate. (From 100 sets on, two errors are the distance that 2.3 % of the sets exceed.) "
+    "Where nothing is random, = means equal to the printed digit. Cells that differ by more than "
+    "2 errors and half a printed unit are **bold**, with a reason. One cell in twenty does so at "
+    "random, and cells of one data set tend to do so together."
 )
 
 

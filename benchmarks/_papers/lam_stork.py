@@ -41,14 +41,15 @@ SAYS_3 = (
     "`tests/lam_stork/test_lam_stork_table3.py` counts both. No variant of a thousand that were tried has "
     "all four pairs: multinomial, Poisson, binomial, normal, exponential, black and white at any "
     "threshold, 2 to 17 grey levels as categories, any added count or least variance, images of equal "
-    "sum, equal or counted class shares. What (2) and 95 % intervals make of the same counts (mislabeling "
-    "known):\n\n| | naive Bayes wrong | both wrong (if independent) | (2) | delta | exact | posterior | "
+    "sum, equal or counted class shares. Results of (2) and 95 % intervals for the same counts "
+    "(mislabeling known):\n\n| | naive Bayes wrong | both wrong (if independent) | (2) | "
+    "delta | exact | posterior | "
     "bounds |\n|---|---|---|---|---|---|---|---|\n"
 )
 DEPENDENCE = (
-    "\n\nThe paper calls the dependence insignificant. It is not: of 11 mislabeled digits naive Bayes "
-    "gets 8 wrong too, where independent errors would make it half a digit. That is why the true rate "
-    "sits near the upper bound, and (2) is too low on all four pairs."
+    "\n\nThe paper calls the dependence insignificant. It is not. Naive Bayes gets 8 of the 11 "
+    "mislabeled digits wrong too; with independent errors it would be half a digit. Therefore the "
+    "true rate is near the upper bound, and (2) is too low on all four pairs."
 )
 ROWS = ("upper bound", "true error (naive Bayes)", "apparent error", "lower bound", "mislabeling (1-NN)")
 
@@ -164,7 +165,7 @@ def table_3(quick):
 
 PAPER = Paper(
     "lam_stork",
-    "Lam and Stork (2003), beside ours",
+    "Lam and Stork (2003), paper and jtruth side by side",
     "C. P. Lam and D. G. Stork, *Evaluating Classifiers by Means of Test Data with Noisy Labels*, IJCAI "
     "2003. Error rates are of the population.",
     {"Table 1": table_1, "Figure 1": figure_1, "Figure 2": figure_2, "Table 2": table_2, "Table 3": table_3},

@@ -199,10 +199,10 @@ def losses(name, number, quick):
 
 
 STAND_IN = (
-    "Rows *stand-in* are ours: a simulated classifier whose epistemic loss is that of the paper's Raw "
-    "(one number is set, nothing else), on the public labels of the mixed sets, and for MDS-1 and "
-    "MDS-full on simulated labels of the same sizes (22 kinds, 14 144 and 11 110 images, 5.79 and 7.58 "
-    "labels a mean): a simulated stand-in, not the medical data."
+    "Rows *stand-in* are ours: a simulated classifier whose epistemic loss is that of the paper's "
+    "Raw (one number is set, nothing else). It uses the public labels of the mixed sets. For "
+    "MDS-1 and MDS-full it uses simulated labels of the same sizes, not the medical data: 22 "
+    "kinds, 14 144 and 11 110 images, 5.79 and 7.58 labels on average."
 )
 
 
@@ -561,11 +561,11 @@ def figure_4(quick):
 
 PAPER = Paper(
     "mimori",
-    "Mimori et al. (2021), beside ours",
+    "Mimori et al. (2021), paper and jtruth side by side",
     "T. Mimori, K. Sasada, H. Matsui and I. Sato, *Diagnostic Uncertainty Calibration: Towards Reliable "
-    "Machine Predictions in Medical Domain*, AISTATS 2021. Networks, images and medical data are not "
-    "public; what follows from public labels is compared, the rest is shown for simulated stand-ins. "
-    "There is no Table 7: what the text calls Tables 7.2 and F.3 are Tables 1, 2 and 6. "
+    "Machine Predictions in Medical Domain*, AISTATS 2021. Networks, images and medical data are "
+    "not public. Results from public labels are compared; the rest is shown for simulated "
+    "stand-ins. There is no Table 7: what the text calls Tables 7.2 and F.3 are Tables 1, 2 and 6. "
     "Estimates are for the population.",
     {
         "Figure 1": figure_1,

@@ -6,14 +6,15 @@ from benchmarks._papers import su_training as training
 from benchmarks._papers.harness import Paper
 
 HEAD = (
-    "J. K. Su, *On Truthing Issues in Supervised Classification*, JMLR 25 (2024), 1-91. The paper's "
-    "numbers come from single simulated sets whose random numbers are not printed; ours are means over "
-    "many sets like them. The main example's count table and the labelers' parameters follow from printed "
-    "digits, so they are the same. All posteriors are of the samples at hand (target in-sample)."
+    "J. K. Su, *On Truthing Issues in Supervised Classification*, JMLR 25 (2024), 1-91. The "
+    "paper's numbers come from single simulated sets whose random numbers are not printed. Ours "
+    "are means over many such sets. The main example's count table and the labelers' parameters "
+    "follow from printed digits, so they are the same. All posteriors are for the samples at hand "
+    "(target in-sample)."
 )
 PAPER = Paper(
     "su",
-    "Su (2023), beside ours",
+    "Su (2023), paper and jtruth side by side",
     HEAD,
     {
         **formulas.LISTS,

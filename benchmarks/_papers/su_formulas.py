@@ -222,7 +222,7 @@ LISTS = {  # a table or a figure without numbers: why there is nothing to compar
     "Table 7": Part(
         "Key distributions",
         says="A list of names of distributions: `jtruth.class_posterior` and "
-        "`jtruth.class_posterior_given_prediction` compute them; every number below rests on them.",
+        "`jtruth.class_posterior_given_prediction` compute them, and every number below uses them.",
     ),
     "Figure 1": Part("Supervised classification and estimation theory", says="A diagram of words."),
     "Figure 2": Part(

@@ -132,8 +132,8 @@ def ideal_cells():
 
 
 CHANCE = (
-    "the paper's one set lies further off than 97.7 % of ours; its cells go together, and one of twenty "
-    "does by chance"
+    "the paper's single set is farther off than 97.7 % of ours; its cells are correlated, and one "
+    "in twenty does so at random"
 )
 WHY_JOINT = (
     "the printed joint MAP (.663, .360) of 2.6.2 is its conditional mean (.664, .360) but for a unit; ours "
@@ -246,8 +246,9 @@ def statistic_cells(printed, found):
 WHY_11 = (
     "on the paper's set Algorithm 3 has limits further apart, and takes more steps, than on nearly all of "
     "ours with its count table, fallibilities and participations: a deviation of .0161 or more in 9 of "
-    "20 000 sets, no more often among those on which Algorithm 1 errs as in the paper. No reading of "
-    "Algorithm 3 that was tried gives both the printed mean error (-.047, ours -.046) and such a spread: "
+    "20 000 sets, no more often among those on which Algorithm 1 errs as in the paper. No "
+    "interpretation of Algorithm 3 that was tried gives both the printed mean error "
+    "(-.047, ours -.046) and such a spread: "
     "difficulties at their mean or left out, errors not halved, class priors equal or counted, one rate "
     "after the other. So either the set is a rare one or a detail is not printed; we do not know which"
 )

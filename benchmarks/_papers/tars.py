@@ -441,8 +441,8 @@ def figure_11(quick):
         "last rises from .77 to .94 at (.4, 0) and never falls, the other two help less.",
         STORED + "*emi* and *emi_split* are EMI and EMI+op1. The order of the three is another one here: "
         "EMI alone, judged on all labels with the one asked about known, is ahead of EMI+op1+op2 "
-        "wherever there is something to be gained, and EMI+op1 behind. How a retrained model is "
-        "judged on its own labels the paper does not say; ours is the reading of "
+        "wherever there is something to be gained, and EMI+op1 behind. The paper does not say how "
+        "a retrained model is judged on its own labels; ours is the interpretation in "
         "`jtruth/cleaning/loop.py`. The text gives the noise of (a) as (.4, .2), the caption of "
         "Figure 12 and the numbers as (.4, 0).",
     )
@@ -495,10 +495,10 @@ figure_17 = _curves(
 
 PAPER = Paper(
     "tars",
-    "Dolatshah et al. (2018, TARS), beside ours",
+    "Dolatshah et al. (2018, TARS), paper and jtruth side by side",
     "M. Dolatshah, M. Teoh, J. Wang and J. Pei, *Cleaning Crowdsourced Labels Using Oracles For "
-    "Supervised Learning*, 2018. The paper prints few numbers (Table 1, and some in the text); its "
-    "figures are lost in the copy that we have, so what they show is taken from captions and text. "
+    "Supervised Learning*, 2018. The paper prints few numbers (Table 1, and some in the text). "
+    "Our copy lacks its figures, so what they show is taken from captions and text. "
     "Estimates are for the population (target population).",
     {
         "Figure 1": Part(

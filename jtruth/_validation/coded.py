@@ -180,7 +180,7 @@ def keep_one_label_each(
     which = "most frequent" if repeats == "majority" else repeats
     more = f" {number_of(ties, 'tie')} went to the earliest label." if ties else ""
     more = more if ordered else " Ties go to the first class, because these rows have no order."
-    said = f"Of {number_of(extra, 'repeated label')}, the {which} per labeler and sample counts"
+    said = f"{number_of(extra, 'repeated label')}: the {which} per labeler and sample counts"
     return rows[kept], (f"{said} (repeats={repeats!r}).{more}",), own
 
 

@@ -13,10 +13,24 @@ from jtruth.answers.html import notebook_html, write_page
 from jtruth.answers.terminal import terminal_text
 
 
+class Record(dict):
+    """A row of an answer: a dictionary whose keys are attributes too, `report.rows[0].accuracy`."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in self:
+            raise AttributeError(f"this row has no {name!r}; it has {', '.join(map(str, self))}")
+        return self[name]
+
+
 class Answer(ABC):
     """A question with its answer. `print` it; or `summary`, `to_dict`, `to_frame`, `report`, `plot`."""
 
     __slots__ = ()
+
+    def __post_init__(self) -> None:
+        for name, value in getattr(self, "__dict__", {}).items():
+            if isinstance(value, tuple) and value and all(type(row) is dict for row in value):
+                object.__setattr__(self, name, tuple(map(Record, value)))
 
     @abstractmethod
     def blocks(self) -> Document:

@@ -42,7 +42,7 @@ from scipy.special import logsumexp, softmax
 from jtruth._host import labels_log_likelihood, log, picked
 from jtruth._one_line import one_line
 from jtruth._random import as_key, host_rng, seeded
-from jtruth._validation import align_table, by_class
+from jtruth._validation import align_table, by_class, collapse_rows
 from jtruth._validation.in_range import check_codes, check_rows, check_shape
 from jtruth._validation.words import number_of
 from jtruth.answers import Answer, Column, Document, Queue, Table, facts, warning_notes
@@ -349,12 +349,13 @@ def shared_confusion(labels: Labels, *, num_bootstrap: int = 50, key: Any = None
     if counts.sum(axis=1).max(initial=0) < 2 or num_bootstrap < 2:
         raise ValueError("shared confusion needs samples with two labels or more, and num_bootstrap of 2 or "
                          f"more (got {num_bootstrap})")  # fmt: skip
-    patterns, of_sample, times = np.unique(counts, axis=0, return_inverse=True, return_counts=True)
+    first, of_sample, times = collapse_rows(counts)
+    patterns = counts[first]
     rng = host_rng(as_key(key), "bootstrap of shared confusion")
     drawn = rng.multinomial(len(counts), times / times.sum(), num_bootstrap).astype(float)
     best = _fitted(patterns, times.astype(float), None)
     again = [_fitted(patterns, weights, best) for weights in drawn]
-    first = softmax(log_joint(best, patterns), axis=1)[of_sample.ravel()]
+    first = softmax(log_joint(best, patterns), axis=1)[of_sample]
     rows, posterior = _with_labelers(labels, best, first)
     draws = [_with_labelers(labels, theta, posterior)[1] for theta in again]
     matrix, concentration, prior = _parts(best, patterns.shape[1])

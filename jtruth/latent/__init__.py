@@ -11,6 +11,7 @@ from jtruth.latent.checkpoint import Progress
 from jtruth.latent.infer.gibbs import Digest, run_gibbs
 from jtruth.latent.infer.nuts import NutsSettings
 from jtruth.latent.model import LatentModel, Observed, Raters
+from jtruth.latent.models.strata import constrain, log_density, prior_means, unconstrain
 from jtruth.latent.walk import STANDARD, Effort, TooLarge
 
 __all__ = [
@@ -23,5 +24,9 @@ __all__ = [
     "Progress",
     "Raters",
     "TooLarge",
+    "constrain",
+    "log_density",
+    "prior_means",
     "run_gibbs",
+    "unconstrain",
 ]

@@ -7,6 +7,8 @@ d p / d y has determinant prod p_k and y = A u has determinant sqrt(C), so
     p ~ Dirichlet(a)   has the density   sqrt(C) Gamma(sum a) / prod Gamma(a) prod p_k^a_k   in u.
 """
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -20,14 +22,14 @@ _FARTHEST = 50.0  # log ratios of draws from the prior
 _STRETCH = 2.0
 
 
-def basis(symbols: int) -> Float[np.ndarray, "symbols others"]:
+def basis(symbols: int, dtype: Any = np.float32) -> Float[np.ndarray, "symbols others"]:
     """Orthonormal vectors that sum to 0 (Helmert's)."""
-    return scipy.linalg.helmert(symbols).T.astype(np.float32)
+    return scipy.linalg.helmert(symbols).T.astype(dtype)
 
 
 def log_rows(u: Float[AnyArray, "*rows others P"]) -> Float[AnyArray, "*rows symbols P"]:
     """Logs of probabilities from isometric log ratios."""
-    weights, column = basis(u.shape[-2] + 1).astype(u.dtype), (1,) * (u.ndim - 2) + (-1, 1)
+    weights, column = basis(u.shape[-2] + 1, u.dtype), (1,) * (u.ndim - 2) + (-1, 1)
     # not a product of matrices: XLA compiles and fuses sums of a few terms better
     logits = sum(weights[:, k].reshape(column) * u[..., k : k + 1, :] for k in range(weights.shape[1]))
     return jax.nn.log_softmax(logits, axis=-2)

@@ -1,7 +1,7 @@
 """What a latent-class model is, what was observed, and what a sampler must know of them.
 
-Every sample has a hidden STATE s in 0..S-1. A state belongs to a class, and to a stratum inside the class
-(easy or hard, say; one stratum is plain Dawid and Skene). With c(s) and h(s) its class and stratum,
+Every sample has a hidden state s: a class c(s) and a stratum h(s) inside the class (easy or hard, say; one
+stratum is plain Dawid and Skene). States are ordered by class: class 0 stratum 0, class 0 stratum 1, ...
 
   pi ~ Dirichlet(class_prior),  w[v] ~ Dirichlet(stratum_prior[v]),  p(s) = pi[c(s)] * w[v(c(s)), h(s)]
 
@@ -14,7 +14,8 @@ certain about a sample, such as its class, enters as `offset`, a fixed log weigh
 
 A sampler of log densities must know coordinates without bounds, their prior, and what they mean. A `Kind` is
 pure functions of these; the arrays of one data set come apart from it, so that one compiled program serves
-all models of a kind whose arrays have equal shapes. Coordinates are (size, P): P points side by side.
+all models of a kind whose arrays have equal shapes. Coordinates are (size, P): P points side by side. The
+arrays of `models.strata.KIND` are a `LatentModel`.
 """
 
 from collections.abc import Callable
@@ -23,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from jtruth._one_line import one_line
 from jtruth.latent.density import Channel, Seen, numbers
 from jtruth.latent.models.alike import Alike
 
@@ -32,24 +34,25 @@ Arrays = Any  # of a model: NamedTuples of float32 arrays
 class Raters(NamedTuple):
     """Raters with the same symbols and the same rows."""
 
-    prior: np.ndarray  # (raters, rows, symbols) Dirichlet concentrations, positive; else EM's start
-    row_of_state: np.ndarray  # (states,) row used in each state; -1: the offset explains the symbol
-    strength: float = 0.0  # a; 0 for independent raters
-    common_prior: np.ndarray | None = None  # (rows, symbols) concentrations of G
+    prior: Any  # (raters, rows, symbols) Dirichlet concentrations, positive; else EM's start
+    row_of_state: Any  # (states,) row used in each state; -1: the offset explains the symbol
+    strength: Any = 0.0  # a; 0 for independent raters
+    common_prior: Any = None  # (rows, symbols) concentrations of G; None for independent raters
     alike: Alike | None = None
+
+    __repr__ = one_line
 
 
 class LatentModel(NamedTuple):
-    """States, their prior, and the raters."""
+    """Classes, their strata, and the raters. Arrays are NumPy's, or those of a traced program."""
 
-    state_class: np.ndarray  # (states,)
-    state_stratum: np.ndarray  # (states,)
-    class_prior: np.ndarray  # (classes,) Dirichlet concentrations of pi, or pi itself if `class_fixed`
-    class_fixed: bool
-    weight_row: np.ndarray  # (classes,) which row of stratum weights a class uses
-    stratum_prior: np.ndarray  # (weight rows, strata) Dirichlet concentrations
+    class_prior: Any  # (classes,) Dirichlet concentrations of pi, or pi itself if `class_fixed`
     raters: tuple[Raters, ...]
-    weights_fixed: bool = False  # whether the stratum weights are known, the shares of `stratum_prior`
+    class_fixed: Any = False
+    stratum_prior: Any = np.ones((1, 1))  # (classes, strata) concentrations, or (1, strata) for all classes
+    weights_fixed: Any = False  # whether the stratum weights are known, the shares of `stratum_prior`
+
+    __repr__ = one_line
 
     @property
     def num_classes(self) -> int:
@@ -60,6 +63,17 @@ class LatentModel(NamedTuple):
     def num_strata(self) -> int:
         """Number of strata of each class."""
         return self.stratum_prior.shape[1]
+
+    @property
+    def state_class(self) -> np.ndarray:
+        """(states,) the class of each state."""
+        return np.repeat(np.arange(self.num_classes), self.num_strata)
+
+    @property
+    def state_weight(self) -> np.ndarray:
+        """(states,) the entry of the raveled stratum weights that each state has."""
+        rows = np.arange(self.num_classes) % len(self.stratum_prior)
+        return (rows[:, None] * self.num_strata + np.arange(self.num_strata)[None]).ravel()
 
 
 class Observed(NamedTuple):

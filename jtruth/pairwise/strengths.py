@@ -21,6 +21,7 @@ from scipy.special import log_softmax, logsumexp
 
 from jtruth._host import known_classes, labels_log_likelihood
 from jtruth._one_line import one_line
+from jtruth._validation import collapse_rows
 from jtruth.labels import Labels
 from jtruth.pairwise.reading import Comparisons
 
@@ -168,10 +169,11 @@ def strengths_of(
         effect = np.minimum(most, _EFFECTS)  # whoever answered little shares one
         shown = np.where(both & (order >= 0), 1 - 2 * order, 0)
         rows = np.column_stack([pair, effect, shown, found.answer])
-        kinds, kind = np.unique(rows, axis=0, return_inverse=True)
+        first, kind, _ = collapse_rows(rows)
+        kinds = rows[first]
         x = design(kinds[:, :2], size, kinds[:, 2], kinds[:, 3])
         evidence = np.where(np.arange(3) == kinds[:, [4]], 0.0, -np.inf)
-        fit = fit_davidson(x, evidence, kind.ravel(), found.question[found.item], size)
+        fit = fit_davidson(x, evidence, kind, found.question[found.item], size)
         return Strengths.of(fit.draws(rng, DRAWS), size)
     labels, gold, matrices = corrected
     x, every = design(found.pair, size), np.arange(len(found.pair))

@@ -6,13 +6,16 @@ however small the variances are), `mean_on_unit_interval` (an integral); `ratio_
 functions of scalars.
 """
 
+from functools import partial
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import erf
 from jaxtyping import Array, Float
 
+from jtruth._arrays import largest
 from jtruth._validation import choose
 
 MOMENT_CONDITION = 4.0  # Marsaglia: moments are meaningful if mean(W) > 4 sd(W)
@@ -128,4 +131,6 @@ def ratio_mean(ratio: Ratio, mean: str = "second_order") -> Float[Array, ""]:
     printed = mean == "marsaglia"
     closed = marsaglia_mean(ratio) if printed else second_order_mean(ratio)
     exists = ratio.mean_w > MOMENT_CONDITION * jnp.sqrt(ratio.var_w)
-    return jnp.where(exists, closed, mean_on_unit_interval(ratio, normalised=not printed))
+    integrate = partial(mean_on_unit_interval, normalised=not printed)
+    needed = largest(~jax.lax.stop_gradient(exists))  # two thirds of the time of Algorithm 1
+    return jnp.where(exists, closed, jax.lax.cond(needed, integrate, lambda _: closed, ratio))

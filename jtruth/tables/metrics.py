@@ -319,7 +319,7 @@ def default_metrics(classes: Sequence[str]) -> tuple[str, ...]:
 def title(name: str) -> str:
     """A metric's name in words."""
     entry = METRICS.get(name)
-    return (entry.title if entry else "") or name.replace("_", " ")
+    return (entry.title if entry else "") or name.replace("_", " ").replace(" f1", " F1")
 
 
 def of_one_class(name: str) -> bool:

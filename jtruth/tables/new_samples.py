@@ -27,6 +27,7 @@ from jtruth.tables.metrics import Metric
 from jtruth.tables.posterior import Cells, TableDraws, TablePosterior
 
 _PARTS, _POINTS, _REACH = 400, 1601, 9.0  # of a mixture; of its grid; standard deviations around its parts
+_NEAR = 8.0  # parts to a standard deviation
 _TINY, _NEVER = 1e-12, 1e-300  # weight of parts that are left out; what stands for probability 0
 _DRAWS = 4000
 
@@ -51,23 +52,27 @@ class NewShare(Estimate):
 
     @cached_property
     def _parts(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Hits, misses and weights of at most 400 parts; near ones are one, as much wider as they differ."""
+        """Hits, misses and weights of at most 400 parts; near ones are one, as much wider as they differ.
+
+        Near are those an eighth of the narrowest part's standard deviation apart.
+        """
         keep = self.weight > _TINY * self.weight.max(initial=0.0)
         hits, misses = (np.asarray(n, np.float64)[keep] for n in (self.hits, self.misses))
         weight = self.weight[keep] / self.weight[keep].sum()
         size = hits + misses
         center = np.arcsin(np.sqrt((hits + 0.5) / (size + 1)))
         span, narrow = float(np.ptp(center)), 0.5 / float(np.sqrt(size.max() + 1))
-        if center.size <= _PARTS and span < 0.5 * _POINTS * narrow:
+        cells = int(np.clip(_NEAR * span / narrow, 1, _PARTS))
+        if center.size <= cells and span < 0.5 * _POINTS * narrow:
             return hits, misses, weight
-        cell = np.minimum((_PARTS * (center - center.min()) / max(span, 1e-300)).astype(int), _PARTS - 1)
+        cell = np.minimum((cells * (center - center.min()) / max(span, 1e-300)).astype(int), cells - 1)
         total, first, second, number = (
-            np.bincount(cell, weight * n, _PARTS) for n in (1.0, center, center**2, size)
+            np.bincount(cell, weight * n, cells) for n in (1.0, center, center**2, size)
         )
         there = total > 0
         total, first, second, number = (n[there] for n in (total, first, second, number))
         first, number = first / total, number / total
-        spread = np.maximum(second / total - first**2, (span / _PARTS) ** 2 / 12)
+        spread = np.maximum(second / total - first**2, (span / cells) ** 2 / 12)
         number = 1 / (1 / (number + 1) + 4 * spread) - 1  # the variance of theta is about 1 / (4 (n + 1))
         share = np.clip((np.sin(first) ** 2 * (number + 1) - 0.5) / np.maximum(number, 1e-300), 0.0, 1.0)
         number = np.maximum(number, 0.0)

@@ -17,6 +17,7 @@ from jtruth._arrays import namespace
 from jtruth._host import lattice
 from jtruth._one_line import one_line
 from jtruth._random import Key
+from jtruth._validation.coded import collapse_rows
 from jtruth._validation.in_range import check_shape
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import Interval
@@ -170,8 +171,8 @@ def tuples(
     ([0, 2, 1], [[0, 0], [1, 0], [1, 1]], 4)
     """
     check_shape(predictions, "predictions", "classifiers samples")
-    distinct, symbols = np.unique(predictions.T, axis=0, return_inverse=True)
-    return np.ravel(symbols).astype(np.int64), Tuples(distinct.astype(np.int64), num_classes)
+    first, symbols, _ = collapse_rows(predictions.T)
+    return symbols.astype(np.int64), Tuples(predictions.T[first].astype(np.int64), num_classes)
 
 
 def group_symbols(num_groups: int, num_classes: int) -> Tuples:

@@ -164,15 +164,7 @@ def table_problem(
     if learned:
         family = alike_classes(np.bincount(y_pred, minlength=classes))
         raters = raters._replace(prior=centre(family), alike=family)
-    model = LatentModel(
-        state_class=np.arange(classes),
-        state_stratum=np.zeros(classes, np.int64),
-        class_prior=np.ones(classes),  # it is inside log_rho
-        class_fixed=True,
-        weight_row=np.zeros(classes, np.int64),
-        stratum_prior=np.ones((1, 1)),
-        raters=(raters,),
-    )
+    model = LatentModel(np.ones(classes), (raters,), class_fixed=True)  # the prior is inside log_rho
     symbols_of = (prediction_columns(y_pred[first], symbols),)
     return model, Observed(symbols_of, count.astype(np.float64), log_rho[first].T.copy(), row)
 

@@ -100,7 +100,7 @@ ANSWERS = {
     "Sensitivity": lambda: jt.evaluate(PRED, LABELS, **KNOWN).sensitivity("prior", values=[0.3, 0.5]),
     "ModelComparison": models,
     "CalibrationReport": lambda: evaluate_calibration(*experts()[::-1], method="temperature", split=2),
-    "Advice": lambda: Advice(0.004, -0.01, 0.02, 0.001, 0.6, 20, True, "cleaning on may be worth it"),
+    "Advice": lambda: Advice(0.004, -0.01, 0.02, 0.001, 0.6, 20, True, "More cleaning may be worthwhile"),
     "RateEstimate": lambda: estimate_error_rate((68, 1000), mislabeling=(2, 200)),
     "RateEstimate of a share": lambda: rogan_gladen((50, 1000), sensitivity=0.9, specificity=0.9),
     "Inspection": lambda: jt.inspect_labels(LABELS),
@@ -242,7 +242,7 @@ def test_three_notes_that_matter_most_and_they_look_different():
     shown = Document("q", "", "s", (warning_notes(said), Notes("", "", [Note("bad", "against")] * 4)),
                   alarms=("Look first: stop",))  # fmt: skip
     lines = terminal_text(shown, width=80).splitlines()
-    assert lines[0] == "Look first: stop" and lines[3:6] == ["!  against"] * 3
+    assert lines[0] == "Look first: stop" and lines[3:6] == ["!  against."] * 3
     full = terminal_text(shown, full=True, width=80)
     assert "-  it was read" in full and "!  numbers are doubtful" in full and full.count("stop") == 1
 

@@ -111,8 +111,8 @@ def test_pages_are_bounded(name):
     html = page_html(shown([f"{k} {name}" for k in range(10_000)], 50))
     read(html)
     assert len(html.encode()) < 300_000
-    assert "9960 more between these are left out" in html and "smaller ones are left out here" in html
-    assert "9988 more columns are left out here" in html and "more are left out here" in html
+    assert "(9960 more rows left out)" in html and "smaller ones left out" in html
+    assert "9988 columns left out" in html and "notes left out" in html
     gaps = 0
     for table in re.findall("<table.*?</table>", html, re.DOTALL):
         head = len(re.findall("<th[ >]", table.partition("</tr>")[0]))
@@ -230,4 +230,4 @@ def test_every_block_is_valid_when_it_is_empty():
              Notes("", "", [Note("say", "text", "name")]))  # fmt: skip
     answer = Document("title", "", "", parts)
     assert "name: worth knowing" in "".join(read(page_html(answer)).texts)
-    assert "name: worth knowing: text" in terminal_text(answer, full=True)
+    assert "Name (worth knowing): text." in terminal_text(answer, full=True)

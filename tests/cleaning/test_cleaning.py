@@ -233,7 +233,7 @@ def test_probabilities_of_another_model_say_what_to_expect(naive, data):
         with pytest.raises(ValueError, match=match):
             begun(given)
     sure = jt.noise.Symmetric(0.0, 2)
-    with pytest.raises(ValueError, match=r"probabilities\[\d+\] gives 0 to every class that its labels"):
+    with pytest.raises(ValueError, match=r"probabilities\[\d+\] is 0 for every class that its labels"):
         start(x, labels, sure, PRIOR, probabilities=np.eye(2)[1 - y])
 
 
@@ -365,7 +365,7 @@ def test_stopping_advice_falls_silent_where_everything_is_known(data, aware):
     assert doubtful.low <= doubtful.gain <= doubtful.high and "per label" in doubtful.sentence
     sure = start(x, jt.Labels.from_matrix(y[:, None], 2), jt.noise.Symmetric(0.001, 2), PRIOR)
     advice = stopping_advice(sure, 20)
-    assert not advice.worth_it and advice.sentence.startswith("more cleaning is not worth it")
+    assert not advice.worth_it and advice.sentence.startswith("More cleaning is not worthwhile")
     assert abs(advice.gain) < 0.002
 
 
@@ -420,22 +420,22 @@ def test_bad_input(data, naive, aware, tmp_path):
         r"it must be \(90 samples, features\)": lambda: start(x[:5], labels, NOISE, PRIOR),
         "impossible under every class": lambda: start(x, contradiction, jt.noise.Symmetric(0.0, 2), PRIOR),
         "prior is": lambda: start(x, labels, NOISE, [1.0, 0.0]),
-        "contradicts labelers that cannot err": lambda: answer(never_wrong.state, {i: int(1 - y[i])}),
+        "contradicts labelers with error rate 0": lambda: answer(never_wrong.state, {i: int(1 - y[i])}),
         r"answers for samples.*900": lambda: read_state(tmp_path / "s.json", aware["ml"]),
         "num is 91, and 90 samples": lambda: stopping_advice(aware["ml"], N + 1),
         "budget is 91, and 90 samples": lambda: clean(aware["ml"], lambda i: 0, N + 1),
         "was never asked for": lambda: answer(aware["ml"], {3: 1}),
         "there is no sample": lambda: answer(aware["ml"], {900: 1}),
         r"classes are 0\.\.1": lambda: answer(ask(aware["ml"]).state, {int(ask(aware["ml"]).samples[0]): 2}),
-        "samples may still be asked for": lambda: ask(aware["ml"], N + 1),
-        "estimates on held-out samples": lambda: ask(aware["ml"]._replace(strategy="emi_split")),
+        "samples are left to ask for": lambda: ask(aware["ml"], N + 1),
+        "needs held-out samples": lambda: ask(aware["ml"]._replace(strategy="emi_split")),
     }.items():
         with pytest.raises(ValueError, match=match):
             call()
     request = ask(aware["ml"])
     once = answer(request.state, {int(request.samples[0]): 1})
     assert answer(once, {int(request.samples[0]): 1}).answers == once.answers
-    with pytest.raises(ValueError, match="was answered before, 1, and is 0 now"):
+    with pytest.raises(ValueError, match="was answered 1 before and 0 now"):
         answer(once, {int(request.samples[0]): 0})
 
 
@@ -449,7 +449,7 @@ def test_a_learner_that_does_not_converge_is_a_sentence(data, aware, tmp_path):
     stuck = request.state._replace(learner=Never("ml"))
     after = answer(stuck, {int(request.samples[0]): 1})
     (doubt,) = after.doubts
-    assert doubt.startswith("Never did not converge after 1 answers: its probabilities are rough.")
+    assert doubt.startswith("Never did not converge after 1 answers, so its probabilities are rough.")
     write_state(tmp_path / "a.state", after)
     fresh = aware["ml"]._replace(learner=stuck.learner)
     assert read_state(tmp_path / "a.state", fresh).doubts == after.doubts

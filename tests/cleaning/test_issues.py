@@ -132,7 +132,7 @@ def test_bad_input():
         r"gold must have shape \(10,\)": {"gold": np.zeros(3, int)},
         r"gold\[0\] is 2": {"gold": np.full(10, 2)},
         "^gold has 4 known classes": {"gold": np.repeat([-1, 1], [6, 4])},
-        "with the class prior beside them": {"probabilities": even},
+        "need the class prior": {"probabilities": even},
     }.items():
         with pytest.raises(ValueError, match=match):
             suspicious_labels(labels, **{"class_posterior": even} | options)
@@ -220,7 +220,7 @@ def test_a_queue_says_how_many_are_wrong_and_no_forecast():
     assert wrong.interval[0] <= (y != z).sum() <= wrong.interval[1]
     (table,) = made.tables()
     said = answer_dict(made)
-    assert table.columns[0].title == "P(wrong) by features alone" == said["score_is"]
+    assert table.columns[0].title == "P(wrong) by features" == said["score_is"]
     np.testing.assert_allclose([row["score"] for row in table.rows], ask(state, 5).scores)
     assert 0 <= said["estimated_accuracy"] <= 1 and "worth_it" not in said["advice"]
 

@@ -63,7 +63,7 @@ def test_every_question_reads_the_strata(answer, asked):
         said = " ".join(found["warnings"])
         assert "random sample" not in said and "no say" not in said, words[0]
         if words[0] in ("evaluate", "labelers"):
-            assert "verify next: " in found["advice"][1]
+            assert "Verify next: " in found["advice"][1]
     found, _ = answer(*graded(asked, gold))
     known = read_gold_sample(gold, labels)
     told = jt.evaluate(jt.read_predictions(pred, labels).y_pred, labels, gold=known, key=3)
@@ -102,7 +102,7 @@ def test_what_is_refused(refusal, asked):
     all_ = write(
         asked / "all.csv", ("task", "inclusion"), [(t, 0.4) for t, _ in rows_of(asked / "truth.csv")]
     )
-    assert "the chances are said twice" in refusal(*graded(asked, unequal, "--inclusion", all_))
+    assert "probabilities are given twice" in refusal(*graded(asked, unequal, "--inclusion", all_))
     err = refusal(*graded(asked, asked / "answers.csv", "--assume", "independent"))
     assert "how gold was chosen" in err and "would not be used" in err
     assert "say --truth" in refusal("ask", asked / "labels.csv")

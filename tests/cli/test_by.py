@@ -135,7 +135,7 @@ def test_a_classifier_in_every_group(answer, refusal, folder, tmp_path, monkeypa
     judge, _ = answer(*words, "--rater", "j1", "--gold", folder / "gold.csv", full=False)
     assert sorted(judge["comparison"]["ranking"]) == sorted(SYSTEMS) and judge["comparison"]["num_gold"] == 30
     assert "either --predictions" in refusal(*words, "--rater", "j1", "--predictions", said)
-    assert "Leave one out" in refusal(*words, "--predictions", said, "--scores")
+    assert "leave one of them out" in refusal(*words, "--predictions", said, "--scores")
 
 
 @pytest.mark.slow
@@ -147,7 +147,7 @@ def test_labelers_in_every_group(answer, refusal, folder, monkeypatch):
     assert len(by["labelers"]) == 6 and {row["group"] for row in by["labelers"]} == set(SYSTEMS)
     assert {row["worker"] for row in by["differences"]} == set(JUDGES)
     assert len(out.splitlines()) <= 20 and max(map(len, out.splitlines())) <= 80
-    assert "--fast, --update and --model and --by do not go together" in refusal(*words, "--fast")
+    assert "--fast, --update and --model and --by cannot be combined" in refusal(*words, "--fast")
 
 
 def test_labels_as_given_stand_by_group_where_nothing_is_identified(answer, tmp_path):

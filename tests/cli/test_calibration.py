@@ -72,13 +72,13 @@ def test_refused(folder, refusal):
         "prevalence", folder / "new.csv", "--calibration", folder / "no_fail.csv"
     )
     write(folder / "x.csv", ("item", "judge_x"), [(i, "pass") for i in range(9)])
-    assert "no judge of the calibration ('judge') is in it" in refusal(
+    assert "has no judge of the calibration ('judge')" in refusal(
         "prevalence", folder / "x.csv", "--calibration", folder / "cal.csv"
     )
-    assert "nobody in it is called human" in refusal(
+    assert "no labeler is called human" in refusal(
         "prevalence", folder / "new.csv", "--calibration", folder / "plain.csv", "--labelers", "judge"
     )
-    assert "--calibration is for one classifier or rater" in refusal(
+    assert "--calibration grades one classifier or labeler" in refusal(
         "evaluate",
         folder / "systems.csv",
         "--rater",

@@ -81,9 +81,9 @@ def test_a_crowd_that_errs_together_is_ranked_so(answer, tmp_path):
     q = [rng.dirichlet([1.2, 0.3] if c else [0.3, 1.2]) for c in rng.integers(0, 2, 40)]
     rows = [(f"t{i}", f"w{t}", int(rng.random() < q[i][0])) for i in range(40) for t in range(12)]
     found, out = answer("clean", write(tmp_path / "l.csv", ("task", "worker", "label"), rows), "--budget", 5)
-    assert "ranked by 'shared_confusion'" in out and any("err together" in w for w in found["warnings"])
-    few, to, many, of = " ".join(out.split()).split()[:4]  # the range of what is expected, and not its edge
-    assert (to, of) == ("to", "of") and "by what is assumed of shared errors" in " ".join(out.split())
+    assert "ranked by 'shared_confusion'" in out and any("are dependent" in w for w in found["warnings"])
+    few, to, many, of = " ".join(out.split()).split()[1:5]  # the range of what is expected, and not its edge
+    assert (to, of) == ("to", "of") and "depends on the assumption" in " ".join(out.split())
     assert (
         found["interval"][0] <= int(few) < int(many) <= found["interval"][1]
         and found["target"] == "in-sample"
@@ -96,14 +96,14 @@ def test_label_issues_without_features(answer, files):
     known = ["clean", folder / "labels.csv", "--noise", folder / "noise.json", "--budget", 4]
     found = [answer(*known, "--level", level) for level in (0.5, 0.95)]
     widths = [np.diff(one["interval"])[0] for one, _ in found]
-    assert 0 < widths[0] < widths[1] and "labels are expected to be wrong" in found[1][1]
+    assert 0 < widths[0] < widths[1] and "labels are wrong" in found[1][1]
     words = ("--predictions", folder / "p.csv", "--budget", 4, "--report", folder / "o.html")
     found, _ = answer("clean", folder / "labels.csv", *words)
     low, high = found["interval"]
     assert low <= found["expected_wrong"] <= high and len(found["queue"]) == 4
     assert found["queue"][0]["p_wrong"] > 0.5
     page = (folder / "o.html").read_text()
-    assert f"labels are expected to be wrong (95 % {low:.0f} to {high:.0f})." in page
+    assert f"labels are wrong (95 % interval {low:.0f} to {high:.0f})." in page
     assert all(f"{row['task']}, w: {row['label']}" in page for row in found["queue"])
 
 
@@ -111,7 +111,7 @@ def test_known_classes_say_how_many_are_wrong(answer, files):
     folder, y, name = files
     gold = gold_of(folder / "gold.csv", [(f"t{i}", name[y[i]]) for i in range(0, 60, 2)])
     common = ["clean", folder / "labels.csv", "--noise", folder / "noise.json"]
-    for more, said in (([], "labels alone cannot tell"), (["--gold", gold], "30 known samples, taken to be")):
+    for more, said in (([], "labels cannot show"), (["--gold", gold], "30 verified samples, assumed to be")):
         found, out = answer(*common, *more)
         assert found["warnings"][0] in out and said in found["warnings"][0]
     assert "chosen at random" in found["warnings"][0]
@@ -122,10 +122,10 @@ def test_known_classes_say_how_many_are_wrong(answer, files):
     ("arguments", "part"),
     [
         (["--features", "x.csv", "--noise", "noise.json", "--budget", "99"], "more than the 60 samples"),
-        (["--features", "x.csv", "--noise", "noise.json", "--gold", "x.csv"], "give the --state file"),
+        (["--features", "x.csv", "--noise", "noise.json", "--gold", "x.csv"], "give its --state file"),
         (["--features", "labels.csv", "--noise", "noise.json"], "there is no column beside 'task'"),
-        (["--budget", "3"], "does not say which are wrong"),
-        (["--budget", "61"], "more than the 60 labels that there are"),
+        (["--budget", "3"], "cannot show errors"),
+        (["--budget", "61"], "exceeds the number of labels, 60"),
     ],
 )
 def test_what_it_refuses(refusal, files, arguments, part):
@@ -150,10 +150,10 @@ def test_one_noisy_label_a_row_and_features_find_wrong_labels(answer, tmp_path):
     assert len(wrong) == 30 and sum(wrong) >= 20 > 2 * 30 * (y != z).mean()
     assert found["strategy"] == "wrong_label"
     for row in found["queue"]:
-        assert row["reason"].startswith(f"labelled {names[z[int(row['task'])]]}; the model says")
+        assert row["reason"].startswith(f"label: {names[z[int(row['task'])]]}; model: ")
     gains = [row["score"] for row in found["queue"]]
     assert gains == sorted(gains, reverse=True)
-    assert "error rates are learned from one label" in " ".join(text.split())
+    assert "Error rates are learned from one label" in " ".join(text.split())
     gold = gold_of(
         tmp_path / "gold.csv", [(row["task"], names[y[int(row["task"])]]) for row in found["queue"]]
     )

@@ -78,7 +78,7 @@ UNUSABLE = [
     (["evaluate", CARIES, "--rater", "5", "--worker", "rater"], "rater"),
     (["evaluate", CARIES, "--rater", "5", "--method", "magic"], "magic"),
     (["evaluate", CARIES, "--rater", "5", "--positive", "yes"], "yes"),
-    (["evaluate", CARIES, "--rater", "5", "--fast", "--method", "plug_in"], "two ways to an answer"),
+    (["evaluate", CARIES, "--rater", "5", "--fast", "--method", "plug_in"], "two different methods"),
     (["evaluate", CARIES, "--rater", "5", "--fast", "--scores"], "--predictions"),
     (["evaluate", CARIES, "--rater", "5", "--fast", "--by", "worker"], "--fast is not used"),
     (["plan", "--width", ".1"], "no labelers"),
@@ -90,7 +90,7 @@ UNUSABLE = [
     (["evaluate", ANESTHESIA, "--rater", "2", "--repeats", "error"], "Set --repeats majority"),
     (["inspect", CARIES, "--sep", ";", "--task", "x"], "say --sep ,"),
     (["labelers", CARIES, "--report", "nowhere/page.html"], "there is no folder 'nowhere'"),
-    (["correct"], "give --differ 68/1000"),
+    (["correct"], "give --differ and --mislabeling"),
     (["correct", "--differ", "68"], "--differ needs --mislabeling"),
     (["correct", "--differ", "68", "--mislabeling", "0.1"], "give two counts such as 68/1000"),
     (["correct", "--called", "6/10", "--sensitivity", "high", "--specificity", ".9"],
@@ -144,10 +144,10 @@ def test_plan_starts_from_the_labels_there_are(answer, refusal, small):
     assert "class shares for new samples" in out and "a label 0.5, a verified label 5" in out
     assert "simulated" in out and "next:" not in out
     guessed, out = answer("plan", path, "--metric", "accuracy", "--target", "in-sample", "--sets", 1)
-    assert "of these samples" in out and "give --predictions where there is one" in " ".join(out.split())
+    assert "for these samples" in out and "give --predictions if there is one" in " ".join(out.split())
     assert guessed["options"][4]["cost"] is None and "--cost-gold 1" in guessed["next"]
-    assert "is for a file of labels" in refusal("plan", "--width", 0.1, "--labeler", "a:.2:1", *gold)
-    assert "here labelers and classes are those of the file" in refusal("plan", path, "--prior", ".5,.5")
+    assert "needs a file of labels" in refusal("plan", "--width", 0.1, "--labeler", "a:.2:1", *gold)
+    assert "otherwise labelers and classes come from the file" in refusal("plan", path, "--prior", ".5,.5")
 
 
 def test_help_is_fast_and_loads_no_jax(pytestconfig):

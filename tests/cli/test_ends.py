@@ -30,10 +30,10 @@ def test_no_message_to_the_shell_speaks_python():
     others = ("jax.random", "pseudo_counts", "reset_index", "dependence=", "allow_unlabelled")
     others += (
         ".melt(",
-        "no probability law",
+        "no probability distribution",
         "assumption=...",
         "F_beta for",
-        "a Spec of your own",
+        "a custom Spec",
         "differences=",
         "float32 cannot tell",
         "shares='by_number'",
@@ -95,7 +95,7 @@ ENDS = {
         "not enough memory for this (Unable to allocate 44.7 GiB)",
     ),
     RuntimeError("RESOURCE_EXHAUSTED: Out of memory"): (1, "not enough memory"),
-    TypeError("a\x1b[2Jb"): (1, "should not happen, please report it (TypeError: a\\x1b[2Jb)"),
+    TypeError("a\x1b[2Jb"): (1, "a bug in jtruth, please report it (TypeError: a\\x1b[2Jb)"),
     ValueError("one\nline \x1b[2J"): (2, "one line \\x1b[2J"),
     KeyboardInterrupt(): (130, "jtruth: stopped; nothing was written"),
 }

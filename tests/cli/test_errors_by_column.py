@@ -144,7 +144,7 @@ def test_three_classes_and_a_column_that_differs_by_label():
         ("day", [f"2026-01-{k:02d}" for k in range(1, 29)], [(None, "10 days")]),
         ("say", ["three words here", *(f"a b c {k} d" for k in range(30)), "ab " * 8], [(None, "1 word")]),
         ("kind", ["a"] * 9 + ["b"] * 6 + ["c"] * 5 + ["d", "NA", "-"], [("a", ""), ("b", ""), ("c", "")]),
-        ("task_id", [str(k) for k in range(30)], "called like an id"),
+        ("task_id", [str(k) for k in range(30)], "its name is that of an id"),
         ("when", ["01/02/2026", "02/03/2026", "03/01/2026"] * 3, "day"),
         ("name", [f"n{k}" for k in range(40)], "40 different values, hardly any"),
         ("none", ["", "NA", "a"], "one value"),
@@ -154,9 +154,7 @@ def test_what_is_asked_of_a_column(name, cells, asked):
     labels = jt.Labels.from_matrix(np.zeros((len(cells), 1), int), 2)
     found = errs_on(labels, np.zeros(len(cells), int), {name: cells})
     if isinstance(asked, str):
-        assert asked in found.left_out[name] and f"column '{name}' was not looked at" in found.summary(
-            full=True
-        )
+        assert asked in found.left_out[name] and f"Column '{name}' was skipped" in found.summary(full=True)
     else:
         texts = ["" if cell in ("NA", "-") else cell for cell in cells]
         assert [(one.category, one.per) for one in explaining(name, texts)] == asked and not found.left_out
@@ -173,13 +171,13 @@ def test_little_gold_is_said_and_none_is_refused():
     z, y, columns, _ = table(1, 60)
     labels = jt.Labels.from_matrix(z).with_names(workers=["a", "b", "c"])
     found = errs_on(labels, np.where(np.arange(60) < 8, y, -1), columns)
-    assert not found.rows and "fewer than 10 labels with gold, so not looked at: a, b, c" in found.warnings
-    assert "No column clearly goes" in found.blocks().sentence
+    assert not found.rows and "Skipped, with fewer than 10 verified labels: a, b, c." in found.warnings
+    assert "No column is clearly associated" in found.blocks().sentence
     found = errs_on(labels, y, {"img": np.arange(60), "order": np.arange(60), "part": np.arange(60) % 20})
-    assert found.left_out == {"img": "it numbers the samples"} and found.columns == ("order", "part")
+    assert found.left_out == {"img": "it only numbers the samples"} and found.columns == ("order", "part")
     assert ("adjusted for selection" in str(found.blocks().tables()[0].title)) == bool(found.findings)
     assert any("need not cause" in text for text in found.warnings) == bool(found.findings)
-    with pytest.raises(ValueError, match="no label of a sample with gold"):
+    with pytest.raises(ValueError, match="no sample with gold has labels"):
         errs_on(labels, np.full(60, -1), columns)
     with pytest.raises(ValueError, match=r"columns\['x'\] has shape \(60, 2\)"):
         errs_on(labels, y, {"x": np.zeros((60, 2))})

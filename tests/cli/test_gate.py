@@ -39,7 +39,7 @@ def test_probabilities_of_every_law():
     draws = DrawsEstimate(np.array([0.1 + 0.2, 0.3, 0.5, np.nan]))  # the first two are equal but for rounding
     assert draws.p_above(0.3) == 1 and draws.p_above(0.3, strict=True) == pytest.approx(1 / 3)
     assert np.isnan(DrawsEstimate(np.array([np.nan])).p_above(0.5))
-    with pytest.raises(ValueError, match="no probability law"):
+    with pytest.raises(ValueError, match="no probability distribution"):
         RangeEstimate((atoms, atoms)).p_above(0.5)
 
 
@@ -136,7 +136,7 @@ def test_answers_carry_their_own_laws():
     gate = alone.require("a > b", confidence=0.51)  # labels alone: no probability below .95 is believed
     assert alone.unclear and (gate.probability, gate.exit_code) == (None, 4) and "labels alone" in str(gate)
     assert alone.require("a >= .001").exit_code == 0
-    with pytest.raises(ValueError, match="knows no uncertainty"):
+    with pytest.raises(ValueError, match="gives no uncertainty"):
         jt.evaluate(GOOD, labels, method="majority_vote").require("accuracy > .5")
     voted = jt.prevalence(labels, gold=LABELS.counts().argmax(axis=1)).require("pass >= .5")
     assert voted.exit_code == 4 and voted.rows[0]["alarm"] and "what stands above" in str(voted)

@@ -37,7 +37,7 @@ def test_the_positive_class_has_a_line_of_its_own_that_can_be_typed(run, scans):
     from jtruth.cli.words import shell_words
 
     for name, typed in (("a b", "'a b'"), ("it's", "'it'\"'\"'s'"), ("ok", "ok")):
-        assert shell_words(f"c; positive={name!r} to change.") == f"c; --positive {typed} to change."
+        assert shell_words(f"c (to change: positive={name!r}).") == f"c (to change: --positive {typed})."
 
 
 @pytest.fixture
@@ -76,10 +76,11 @@ def test_one_judge_is_graded_by_people_alone_however_he_is_asked_about(run, judg
         lines = out.splitlines()
         wrong = f"Of {tn + fp} verified 'fail', {fp} are called 'pass'"
         assert f"{wrong}; of {fn + tp} verified 'pass', {fn} 'fail'." in lines
-        assert "Positive class: pass; --positive fail to change." in lines
-        (worth,) = (line for line in lines if line.startswith("Called 'pass'"))
-        assert f"{round(100 * (tp + fp) / 80)} %, truly: {round(100 * (tp + fn) / 80)} % [" in worth
-        assert f"TPR + TNR − 1 = {tp / (tp + fn) + tn / (tn + fp) - 1:.2f} [" in worth
+        assert "Positive class: pass (to change: --positive fail)." in lines
+        (worth,) = (line for line in lines if "are called 'pass'; the true share is" in line)
+        assert worth.startswith(f"{round(100 * (tp + fp) / 80)} % are called")
+        assert f"true share is {round(100 * (tp + fn) / 80)} % [" in worth
+        assert f"(TPR + TNR − 1) is {tp / (tp + fn) + tn / (tn + fp) - 1:.2f} [" in worth
     metrics = answers[0]["metrics"]
     assert metrics == answers[1]["metrics"] == answers[2]["metrics"]
     assert answers[0]["verified"] == [[tn, fp], [fn, tp]]
@@ -97,8 +98,8 @@ def test_labelers_says_the_same_of_one_judge_and_has_a_row_for_each_of_several(r
     code, out, _ = run(*words, folder=folder, full=False)
     assert code == 0 and len(out.splitlines()) <= 20
     assert (
-        f"Of {tn + fp} verified 'fail', {fp} are called 'pass'; of {fn + tp} verified 'pass', {fn} 'fail'."
-        in out
+        f"{fp} of {tn + fp} verified 'fail' samples are called 'pass', and {fn} of {fn + tp} verified 'pass' "
+        "samples 'fail'." in out
     )
     (row,) = json.loads((folder / "a.json").read_text())["labelers"]
     assert row["verified"] == [[tn, fp], [fn, tp]]
@@ -160,7 +161,10 @@ def test_a_part_of_the_rows_is_enough_and_the_first_screen_stays_one(run, tmp_pa
         assert abs(found["metrics"][mine]["mean"] - rows["gpt"][its]["mean"]) < 0.03
     assert "next: jtruth consensus part.csv --gold column:human" in out.replace("\\\n   ", "")
     code, out, _ = run("labelers", "part.csv", *asked, folder=tmp_path)  # in full
-    assert "constant: Always the same class: 'always'" in " ".join(out.split()) and "opposed" not in out
+    assert (
+        "Constant: Labelers who always give the same class: 'always'" in " ".join(out.split())
+        and "opposed" not in out
+    )
 
 
 def test_what_is_worth_running_next_uses_what_the_file_has(run, judge):

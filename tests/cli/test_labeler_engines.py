@@ -26,13 +26,13 @@ def test_two_days_are_the_whole_file(answer, refusal, days):
     answer("labelers", "--update", state, days / "one.csv")
     written = "--save", table, "--consensus", days / "c.csv"
     two, out = answer("labelers", days / "two.csv", "--update", state, *written)
-    assert "161 labels added, 2 sets in all, 120 tasks; EM went on from the state" in out
+    assert "161 labels added, 2 sets in all, 120 tasks; EM continued from the state" in out
     every, _ = answer("labelers", days / "all.csv", "--update", days / "whole")
     for a, b in zip(two["labelers"], every["labelers"], strict=True):
         assert a["worker"] == b["worker"] and a["num_labels"] == b["num_labels"] == 120
         assert a["low"] < a["accuracy"] < a["high"] and abs(a["accuracy"] - b["accuracy"]) < 0.01
     assert [row["worker"] for row in two["labelers"]] == ["w0", "w1", "w2", "w3"]
-    assert "the normal law around the mode of EM" in two["warnings"][-2]
+    assert "Gaussian approximation around the EM estimate" in two["warnings"][-2]
     labels = read_labels(days / "all.csv")
     prior, matrices = read_noise(table, labels)["draws"]
     assert matrices.shape == (len(prior), 4, 2, 2) and len(prior) >= 50
@@ -41,7 +41,7 @@ def test_two_days_are_the_whole_file(answer, refusal, days):
         np.testing.assert_allclose(matrices.mean(axis=0)[t], rates[name], atol=1e-3)
     assert len((days / "c.csv").read_text().splitlines()) == 121
     again = refusal("labelers", days / "two.csv", "--update", state)
-    assert "these very labels were counted before" in again
+    assert "the same labels were added before" in again
     other = write(days / "other.csv", ("task", "worker", "label"), [("q500", "w0", "maybe")])
     assert "maybe" in refusal("labelers", other, "--update", state)
 
@@ -70,17 +70,17 @@ def test_very_many_labels_are_fast_unless_said_otherwise(answer, days, monkeypat
     monkeypatch.setattr(engines, "QUICK_ABOVE", 400)
     monkeypatch.setattr("jtruth.evaluation.by_one_model._CHEAP", 800)  # so that 400 labels are many here too
     found, out = answer("labelers", days / "all.csv")
-    assert "over 400 labels, so labelers are learned by EM" in out
+    assert "more than 400 labels, so labelers are estimated by EM" in out
     assert found["interval_kind"] == "predictive" and found["assumptions"][0]["name"] == "independent"
-    assert "learned by EM" not in answer("labelers", days / "one.csv")[1]
+    assert "estimated by EM" not in answer("labelers", days / "one.csv")[1]
 
 
 @pytest.mark.parametrize(
     "options, said",
     [
-        (("--fast", "--gold", "column:gold"), "--gold is for Gibbs sampling"),
-        (("--fast", "--labelers-are", "people"), "--labelers-are is for Gibbs sampling"),
-        (("--fast", "--model", "mace"), "two ways to learn the labelers"),
+        (("--fast", "--gold", "column:gold"), "--gold needs Gibbs sampling"),
+        (("--fast", "--labelers-are", "people"), "--labelers-are needs Gibbs sampling"),
+        (("--fast", "--model", "mace"), "two different methods"),
         (("--model", "nothing"), "one_coin"),
         (("--update", "no/such/folder/state"), "there is no folder"),
     ],

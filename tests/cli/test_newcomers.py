@@ -92,7 +92,7 @@ def wide(folder):
 
 PATHS = [
     (judges, "inspect judges.jsonl", "4 labelers, 240 labels"),
-    (judges, "prevalence judges.jsonl --gold column:human_gold --positive pass", "verify next: "),
+    (judges, "prevalence judges.jsonl --gold column:human_gold --positive pass", "Verify next: "),
     (spreadsheet, "labelers urteile.csv", "spammer"),
     (spreadsheet, "evaluate urteile.csv --predictions modell.csv --scores --positive ja", "ROC"),
     (label_studio, "inspect project-1.json", "--predictions export:v2 --gold"),

@@ -54,7 +54,7 @@ def test_who_was_read_as_a_labeler_is_said(run, tmp_path, command):
     name, *options = command.split()
     code, out, err = run(name, tmp_path / "wide.csv", *options)
     assert (
-        code == 0 and " ".join(out.split()).count("Read as a wide table, 3 labelers: 'ann', 'bob', 'cy'") == 1
+        code == 0 and " ".join(out.split()).count("Read as a wide table: 3 labelers 'ann', 'bob', 'cy'") == 1
     ), err
 
 

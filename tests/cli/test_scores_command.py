@@ -28,7 +28,7 @@ def test_scores(run, answer, small, base):
     extra = ["--report", small / "o.html", "--plot", small / "o.svg", "--threshold", ".5", "--cost", "1,5"]
     told, out = answer(*base, "--scores", *extra)
     assert "Area under the ROC curve" in out and "</svg>" in (small / "o.svg").read_text()
-    assert "Positive from this threshold up (cheapest for the cost)" in out and "cost" in out
+    assert "Metrics at a threshold (lowest expected cost)" in out and "cost" in out
     labels = read_labels(small / "labels.csv", classes=("no", "yes"))
     read = read_predictions(small / "scored.csv", labels)
     options = {"noise": Symmetric(0.2, 2), "prior": [0.5, 0.5], "threshold": 0.5, "cost": (1, 5)}
@@ -50,12 +50,12 @@ def test_what_is_refused(refusal, small, base):
         ([*base, "--scores", "--gold", small / "gold.csv", "--inclusion", small / "gold.csv"], "inclusion"),
         ([*base, "--scores", "--cost", "1"], "give two numbers, FP,FN"),
         ([*base, "--scores", "--cost", "0,0"], "not both 0"),
-        ([*base, "--plot", small / "o.svg"], "say --scores too"),
-        ([*base, "--cost", "1,5"], "say --scores too"),
+        ([*base, "--plot", small / "o.svg"], "add --scores"),
+        ([*base, "--cost", "1,5"], "add --scores"),
         (["evaluate", small / "labels.csv", "--rater", "ann", "--scores"], "give --predictions"),
-        ([*base[:-1], small / "pred.csv", "--scores"], "no column 'score'"),
-        ([*base[:-1], small / "foreign.csv", "--scores"], "of a class that does not exist"),
-        ([*base[:-1], small / "alone.csv"], "Grade the scores by --scores"),
+        ([*base[:-1], small / "pred.csv", "--scores"], "neither a column 'score'"),
+        ([*base[:-1], small / "foreign.csv", "--scores"], "to a class that does not exist"),
+        ([*base[:-1], small / "alone.csv"], "Add --scores to grade the scores"),
     ):
         assert message in refusal(*arguments)
 

@@ -85,7 +85,7 @@ def test_of_a_wide_table_a_row_has_the_rank_of_its_worst_label(answer, refusal, 
         "clean", out, "--labelers", "ann,bob,cy,dee", "--task", "task", "--budget", 9, "--out", again
     )
     assert read(again)[0] == [*own, *(f"{name}_2" for name in NAMES)]
-    assert "rank_2 (the file has columns of the usual names)" in " ".join(said.split())
+    assert "rank_2, since the usual names are taken" in " ".join(said.split())
     assert "cannot write .xlsx" in refusal(*asked, "--out", folder / "x.xlsx")
 
 
@@ -137,8 +137,8 @@ def test_every_table_of_a_command_is_what_its_ending_says(answer, refusal, small
     known = {r["id"]: r["predictions"][0]["score"] for r in records}
     assert all(known[task] == 1 for task in asked["task"].astype(str))
     for words, said in [
-        (("--format", "doccano"), "name it, --out"),
-        (("--question", "mood"), "is for --format"),
+        (("--format", "doccano"), "needs a file to write: --out"),
+        (("--question", "mood"), "needs --format"),
         (("--format", "argilla", "--out", small / "x.jsonl"), "end it in .json"),
         (("--out", small / "x.txt"), "cannot write .txt"),
     ]:

@@ -47,7 +47,7 @@ def test_sentence_and_screen(ratings):
 
 def test_who_shares_nothing_is_left_out_and_said(ratings):
     found = jt.rating_agreement([*TASK, 77, 78], [*WORKER, "dan", "ann"], [*ratings, 1e6, -1e6])
-    assert found.warnings == ("1 rater left out for want of a task in common with others: dan.",)
+    assert found.warnings == ("1 rater left out (no task in common with others): dan.",)
     expected = jt.rating_agreement(TASK, WORKER, ratings).overall
     assert {name: one[2:4] for name, one in found.overall.items()} == {k: v[2:4] for k, v in expected.items()}
     task, worker = [*TASK, *(k + 20 for k in TASK)], [*WORKER, *(f"{name} 2" for name in WORKER)]
@@ -67,7 +67,7 @@ def test_classes_of_sets_are_binary_questions():
         assert found.by_class[name].value == point(krippendorff(np.stack([3 - yes, yes], axis=1)))
         assert found.shares[name] == pytest.approx(told[:, k].mean())
     shown = found.blocks()
-    assert "agree least on 'hard'" in shown.sentence and "most on 'easy'" in shown.sentence
+    assert "is lowest on 'hard'" in shown.sentence and "highest on 'easy'" in shown.sentence
     labels = eval(shown.next.removeprefix("jt.evaluate_labelers(")[:-1],
                   {"jt": jt, "task": TASK, "worker": WORKER, "sets": sets})  # fmt: skip
     assert jt.labeler_agreement(labels).overall["krippendorff"].value == found.by_class["hard"].value
@@ -75,17 +75,17 @@ def test_classes_of_sets_are_binary_questions():
 
 PAIRS = [1, 1, 2, 2], ["a", "b"] * 2
 REFUSED = [
-    (jt.rating_agreement, ([1, 2], ["a", "a"], [1.0, 2.0]), "all rows are by a: agreement needs two raters"),
+    (jt.rating_agreement, ([1, 2], ["a", "a"], [1.0, 2.0]), "two raters, but all rows are by a"),
     (jt.rating_agreement, ([1, 1, 2], ["a", "b", "a"], [1, 2, 3]), "only 1 task of 2 with rows of two"),
-    (jt.rating_agreement, ([*PAIRS[0], 3], [*PAIRS[1], "a"], [2, 2, 2, 2, 5]), "that can be compared are 2:"),
-    (jt.rating_agreement, (*PAIRS, [1, 2, np.nan, 3]), "row 2: nan is no finite number"),
-    (jt.rating_agreement, (*PAIRS, [1, 2, 3, "4"]), "row 3: '4' is no finite number"),
+    (jt.rating_agreement, ([*PAIRS[0], 3], [*PAIRS[1], "a"], [2, 2, 2, 2, 5]), "because all values are 2"),
+    (jt.rating_agreement, (*PAIRS, [1, 2, np.nan, 3]), "row 2: nan is not a finite number"),
+    (jt.rating_agreement, (*PAIRS, [1, 2, 3, "4"]), "row 3: '4' is not a finite number"),
     (jt.rating_agreement, ([1, 1, 1, 2], ["a", "b", "b", "a"], [1, 2, 3, 4]), "row 2: worker 'b' gave"),
     (jt.rating_agreement, (*PAIRS, [1, 2, 3]), "one entry a row each"),
     (jt.set_agreement, (*PAIRS, [["x"], "toxic", [], []]), "row 1: 'toxic' is no set of classes"),
     (jt.set_agreement, (*PAIRS, [["x"], None, [], []]), "row 1: None is no set of classes"),
     (jt.set_agreement, (*PAIRS, [["x"], [["y"]], [], []]), r"row 1: \[\['y'\]\] is no set of classes"),
-    (jt.set_agreement, (*PAIRS, [["x"]] * 4), "that can be compared are all equal"),
+    (jt.set_agreement, (*PAIRS, [["x"]] * 4), "here they are all equal"),
     (jt.set_agreement, (np.repeat(range(600), 2), ["a", "b"] * 600, [[k] for k in range(1200)]), "are 1200"),
 ]  # fmt: skip
 

@@ -102,10 +102,10 @@ def test_nobody_vouches(case):
     ends = [one.metrics["accuracy"].interval(0.95) for one in whole.assumptions]
     np.testing.assert_allclose([low, high], [min(e.low for e in ends), max(e.high for e in ends)], atol=0.02)
     assert found.estimate().mean == pytest.approx(np.mean([drawn.mean() for drawn in found.drawn.values()]))
-    assert found.interval_kind == "what-if range" and "only gold can tell" in found.summary(full=True)
-    assert "what-if range; assumed: nothing" in found.summary(full=True)
+    assert found.interval_kind == "what-if range" and "labels cannot show" in found.summary(full=True)
+    assert "what-if range; assumption: unknown" in found.summary(full=True)
     assert "95 %" not in found.summary(full=True)
-    with pytest.raises(ValueError, match="no probability law"):
+    with pytest.raises(ValueError, match="no probability distribution"):
         _ = found.draws
     area = jt.metric_posterior(of_labels.auc, score, labels, num_draws=200)
     single = area.drawn["independent"]

@@ -151,7 +151,7 @@ def test_a_prior_is_matched_by_its_names(as_installed):
 @pytest.mark.parametrize("prior", [{"yes": 0.3, "nope": 0.7}, {"yes": 1.0}, {"no": 0.5, 0: 0.2, "yes": 0.3}])
 def test_a_prior_of_other_names_is_refused(as_installed, prior):
     for entries in (_asked_with, _of_codes):
-        with pytest.raises(ValueError, match=r"prior has a number for .*, and the classes are"):
+        with pytest.raises(ValueError, match=r"prior has a number for .*, but the classes are"):
             next(entries(prior))
     with pytest.raises(ValueError, match="error has a number for 'ann'"):
         jt.noise.Symmetric({"ann": 0.2, "bob": 0.1}, 2)

@@ -255,7 +255,7 @@ IMPOSSIBLE = np.array([[[0, 0, -1]], [[1, 1, 1]], [[0, 1, 0]]])
 BAD = {
     r"labels\[2, 0\] \(0, 1, 0\) are impossible under both classes \(1 such": lambda y, z: {
         "y_pred": np.zeros((3, 1), int), "labels": IMPOSSIBLE, "noise": CERTAIN, "prior": PRIOR},
-    "method='em' is of two classes, and there is a code 2: take": lambda y, z: {
+    "method='em' handles two classes, but there is a code 2: use": lambda y, z: {
         "labels": np.where(z == 1, 2, z), "method": "em"},
     "labels must hold class codes 0 to 1; got dtype float": lambda y, z: {"labels": z + 0.5},
     r"y_pred\[0\]\[\d+\] is 2": lambda y, z: {"y_pred": np.where(y == 1, 2, y), **KNOWN},

@@ -129,12 +129,14 @@ def test_a_judge_worth_nothing_and_items_too_different(sets):
     other = z.copy()
     other[::2, 0] = 1 - z[::2, 1]
     different = jt.prevalence(named(other), calibration=(named(z_cal, task="old"), truth))
-    assert str(different).startswith("Look first: new and calibration items look too different")
+    assert str(different).startswith("Look first: new items look too different")
     truth = np.where(np.arange(18) < 14, np.arange(18) % 5 == 0, -1)
     few = jt.prevalence(named(z), calibration=(named(z_cal[:18]), truth)).summary(full=True)
     few = " ".join(few.split())
-    assert "only 3 items of class 'pass'" in few and "4 of 18 calibration items are not used" in few
-    assert "18 calibration items have ids of new samples" in few and "14 calibration items verified" in few
+    assert "only 3 items of class 'pass'" in few and "4 of 18 calibration items lack" in few
+    assert (
+        "18 calibration items have the ids of new samples" in few and "14 calibration items verified" in few
+    )
 
 
 def test_what_cannot_be_used_is_refused(sets):
@@ -145,7 +147,7 @@ def test_what_cannot_be_used_is_refused(sets):
         ((old, np.zeros(200, int)), "no calibration item is truly 'pass'"),
         ((named(z_cal, workers=("x", "y", "z")), truth), "no judge has labels in both sets"),
         ((named(z), np.arange(400) % 2), "400 calibration items have the ids and labels of these samples"),
-        ((old, None), "nobody in it is called human"), (3, "true classes of other items"),
+        ((old, None), "no labeler is called human"), (3, "verified classes of other items"),
         ((named(truth[:, None], workers=("human",), task="old"), None), "labels of 'human' only"),
     ):  # fmt: skip
         with pytest.raises(ValueError, match=why):

@@ -46,7 +46,7 @@ def test_nobody_vouches_and_gold():
     inner = [np.mean([law.equal_tails(0.9)[k] for law in laws]) for k in (0, 1)]
     np.testing.assert_allclose(found.auc["macro"].equal_tails(0.9), inner, atol=1e-3)
     assert found.to_dict()["averages"]["auc"]["macro"]["low"] == low
-    assert "only gold can tell" in found.summary(full=True)
+    assert "Labels cannot show" in found.summary(full=True)
     gold = np.where(np.arange(90) < 60, y, -1)
     pooled = jt.evaluate_class_scores(p, labels, bins=4, gold=gold)
     assert pooled.each["0"].interval_kind == "posterior" and pooled.each["0"].num_gold == 60

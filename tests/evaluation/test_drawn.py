@@ -38,8 +38,8 @@ def test_two_classes_equal_the_sum_over_classes_and_draws():
     share = np.arange(SIZE + 1) / SIZE
     np.testing.assert_allclose(found.accuracy.mean, mass @ share, rtol=1e-12)
     np.testing.assert_allclose(found.accuracy.sd, np.sqrt(mass @ share**2 - (mass @ share) ** 2), rtol=1e-10)
-    assert any("known by 20 draws" in warning for warning in found.warnings)
-    assert not any("at their mean" in warning for warning in found.warnings)
+    assert any("given as 20 draws" in warning for warning in found.warnings)
+    assert not any("uses their mean" in warning for warning in found.warnings)
 
 
 def test_equal_draws_are_known_error_rates():
@@ -62,7 +62,7 @@ def test_a_given_prior_goes_before_the_drawn_ones():
 
 def test_methods_that_take_one_set_of_matrices_say_so():
     found = jt.evaluate(Y_PRED, LABELS, noise=NOISE, method="exact_means")
-    assert any("at their mean" in warning for warning in found.warnings)
+    assert any("uses their mean" in warning for warning in found.warnings)
 
 
 @pytest.mark.slow
@@ -82,7 +82,7 @@ def test_more_classes_are_drawn_from_every_draw(monkeypatch):
 @pytest.mark.parametrize(
     ("matrices", "prior", "message"),
     [
-        (MATRICES[:5], PRIOR[:5], "5 draws do not say how well"),
+        (MATRICES[:5], PRIOR[:5], "5 draws are too few"),
         (MATRICES, PRIOR[:3], r"got \(20, 3, 2, 2\) and \(3, 2\)"),
         (MATRICES * 0.9, PRIOR, "sum"),
         (MATRICES, PRIOR * 1.1, "sum"),

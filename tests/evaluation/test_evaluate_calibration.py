@@ -37,7 +37,7 @@ def test_report(report):
     plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert plain["before"]["epistemic_loss"] == law_row(found.before["epistemic_loss"], 0.95)
     text = found.summary(full=True)
-    assert "what labelers would say, not what is true" in text and "exchangeable labelers: fits" in text
+    assert "predict labels, not the truth" in text and "Exchangeable labelers (fits)" in text
     np.testing.assert_allclose(found.predictions().probabilities.sum(axis=1), 1)
 
 
@@ -83,7 +83,7 @@ def test_two_fixed_raters_with_their_own_policies_are_seen():
     z = np.stack([x + 0.05 * rng.normal(size=80) > 0.4, x + 0.05 * rng.normal(size=80) > 0.6], axis=1)
     check = exchangeability_check(Labels.from_matrix(z.astype(int), 2), key=0)
     assert check.verdict == "does not fit" and check.p_value == 1 / 500
-    assert "where" in check.message and "Ask labelers at random" in check.message
+    assert "where" in check.message and "Ask random labelers" in check.message
     same = exchangeability_check(Labels.from_matrix([[0, 0], [1, 1]], 2), key=0)
     assert same.verdict == "cannot be seen"
     # opposite policies in two groups of samples cancel unless the groups are told apart
@@ -96,7 +96,7 @@ def test_two_fixed_raters_with_their_own_policies_are_seen():
 BAD = {
     "method must be one of temperature": (False, {"method": "platt"}),
     "`split` must be 2 to 150": (False, {"split": 1}),
-    "leave some to judge": (False, {"split": np.ones(150)}),
+    "leave others to test": (False, {"split": np.ones(150)}),
     r"probability 0 of class .*cannot scale": (True, {"method": "vector"}),
     "but was given": (True, {}),
 }

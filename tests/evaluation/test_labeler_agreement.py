@@ -53,10 +53,12 @@ def test_one_number_has_one_interval_whoever_is_asked(ratings):
 def test_who_agrees_least_and_most(ratings):
     found = jt.labeler_agreement(jt.Labels.from_matrix(ratings, 3))
     kappas = {f"{a}, {b}": kappa.value for (a, b), kappa in found.pairs.items()}
-    least, most = (f"{kappas[k]:.3f} ({k})" for k in (one(kappas, key=kappas.get) for one in (min, max)))
-    assert f"Of two labelers Cohen's kappa is from {least} to {most}." in " ".join(found.summary().split())
+    least, most = (f"{kappas[k]:.2f} ({k})" for k in (one(kappas, key=kappas.get) for one in (min, max)))
+    assert f"Cohen's kappa of two labelers ranges from {least} to {most}." in " ".join(
+        found.summary().split()
+    )
     two = jt.labeler_agreement(jt.Labels.from_matrix(ratings[:, :2], 3))
-    assert "Of two labelers" not in two.blocks().sentence
+    assert "of two labelers" not in two.blocks().sentence
 
 
 def test_two_hundred_pairs_are_the_most():
@@ -69,15 +71,15 @@ def test_doubled_labelers_are_said_first(ratings):
     """The same table twice: evaluate's first line stands above the coefficients too."""
     z = np.repeat(np.concatenate([ratings] * 2)[:, :2], 2, axis=1)
     found = jt.labeler_agreement(jt.Labels.from_matrix(z, 3))
-    assert found.warnings[0].startswith("Look first: every labeler stands more than once")
-    assert "stands more than once" in found.to_dict()["look_first"][0]
+    assert found.warnings[0].startswith("Look first: every labeler occurs more than once")
+    assert "occurs more than once" in found.to_dict()["look_first"][0]
     assert not jt.labeler_agreement(jt.Labels.from_matrix(ratings, 3)).warnings
 
 
 def test_cells_that_nobody_saw_are_said():
     z = np.repeat([[0, 0], [0, 1]], [120, 5], axis=0)
     labels = jt.Labels.from_matrix(z, 2)
-    sentence = "Most of the interval of Krippendorff's alpha and of Fleiss' kappa comes from combinations of"
+    sentence = "The interval of Krippendorff's alpha and of Fleiss' kappa is mostly due to combinations of"
     assert sentence in jt.labeler_agreement(labels).blocks().sentence
     assert sentence in " ".join(jt.inspect_labels(labels).summary(full=True).split())
     assert "no_agreement" not in {one.name for one in jt.inspect_labels(labels).findings}

@@ -31,15 +31,13 @@ def test_swaps_and_habits_are_named_and_stand_in_the_page(panel):
     said = {one.name: one.message for one in found.suspicious}
     share = {row["worker"]: row["confusion_matrix"]["mean"] for row in found.rows}["e"]
     assert said["swaps"] == (
-        "Another class instead of the right one: 'e' exchanges 'toxic' and 'very toxic': says 'very toxic' "
-        f"for 'toxic' in {share[1][2]:.0%}, says 'toxic' for 'very toxic' in {share[2][1]:.0%}. Ask what "
-        "they understood, or correct their labels."
+        "Systematic confusions: 'e' swaps 'toxic' and 'very toxic': says 'very toxic' for 'toxic' in "
+        f"{100 * share[1][2]:.0f} % of cases, says 'toxic' for 'very toxic' in {100 * share[2][1]:.0f} % of "
+        "cases. Ask how they understood the classes, or correct their labels."
     )
-    assert said["spam"].startswith(
-        "Answers by habit, whatever the class is (spam), with probability: 'f' (1.00, says"
-    )
+    assert said["spam"].startswith("Labels at random, whatever the class (with probability): 'f' (1.00, says")
     assert said["swaps"] in found.summary(full=True)
-    (table,) = (one for one in found.blocks().tables() if one.title == "What labelers say instead")
+    (table,) = (one for one in found.blocks().tables() if one.title == "Most frequent confusions")
     assert ("e", "toxic", "very toxic") in [(row["worker"], row["class"], row["says"]) for row in table.rows]
 
 
@@ -60,7 +58,7 @@ def test_cells_are_named_only_where_intervals_are_apart():
               "mean": [[0.25, 0.75], [0.4, 0.6]]}  # fmt: skip
     assert certain_cells(matrix) == [(0, 1)]
     row = {"worker": "a", "confusion_matrix": matrix}
-    assert "says 'yes' for 'no' in 75%" in swap_findings([row], ("no", "yes"))[0].message
+    assert "says 'yes' for 'no' in 75 % of cases" in swap_findings([row], ("no", "yes"))[0].message
     assert swap_findings([row | {"spam": 0.9}], ("no", "yes")) == ()
     wide = matrix | {"low": [[0.1, 0.3], [0.2, 0.4]]}
     assert swap_findings([row | {"confusion_matrix": wide}], ("no", "yes")) == ()
@@ -70,4 +68,4 @@ def test_cells_are_named_only_where_intervals_are_apart():
 def test_no_answer_is_said_to_count_as_wrong(word):
     labels = jt.Labels.from_matrix([[0, 1, 2], [1, 1, 0]], 3).with_names(classes=("no", "yes", word))
     (text,) = [one.message for one in suspicions(labels) if one.name == "abstention"]
-    assert "counts as a wrong answer wherever another class is the truth: leave it out (--abstain " in text
+    assert "as wrong where another one is true. Leave it out (--abstain " in text

@@ -100,10 +100,11 @@ SAID_OF = (
     ("clear", "given", "said"),
     [
         ((), "", ""),
-        ([("c", "a")], "", " a is clearly worse than c. Other differences are not clear."),
-        ([("b", "a"), ("c", "a")], "", " a is clearly worse than b, c. Other differences are not clear."),
+        ([("c", "a")], "", " a is clearly worse than c. The other differences are not clear."),
+        ([("b", "a"), ("c", "a")], "",
+         " a is clearly worse than b and c. The other differences are not clear."),
         ([("b", "a"), ("c", "a"), ("c", "b")], "if all is well",
-         " If all is well, a is clearly worse than b, c; c is clearly better than b."),
+         " If all is well, a is clearly worse than b and c; c is clearly better than b."),
     ],
 )  # fmt: skip
 def test_who_is_clearly_better_is_said_and_nothing_of_others(clear, given, said):
@@ -236,5 +237,5 @@ def test_names_cannot_move_the_cursor():
 def test_a_report_in_which_nobody_is_determined_can_be_printed():
     rows = [{"worker": name, "accuracy": 0.6, "low": 0.1, "high": 0.95} for name in "ab"]
     assert labelers_headline(rows, "accuracy", "95 % posterior interval") == (
-        "2 labelers: accuracy, the labels say little of any (95 % posterior intervals)."
+        "The labels say little about the accuracy (2 labelers, 95 % intervals)."
     )

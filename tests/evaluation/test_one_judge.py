@@ -53,10 +53,13 @@ def test_of_new_samples_rates_are_jeffreys_and_the_rest_is_drawn_from_the_cells(
     seen, chance = cells[:, 0, 0] + cells[:, 1, 1], (rows * columns).sum(axis=1)
     drawn = np.quantile((seen - chance) / (1 - chance), [0.025, 0.975])
     assert np.allclose(graded.estimate("kappa").interval(0.95)[:2], drawn, atol=0.03)
-    (line,) = (line for line in str(graded).splitlines() if line.startswith("Called 'pass'"))
+    (line,) = (line for line in str(graded).splitlines() if "are called 'pass'; the true share" in line)
     slope = tp / (tp + fn) + tn / (tn + fp) - 1
-    assert f"Called 'pass': {round(100 * SAID.mean())} %, truly: {round(100 * HUMAN.mean())} % [" in line
-    assert abs(float(line.partition("= ")[2].partition(" ")[0]) - slope) < 0.02
+    assert (
+        f"{round(100 * SAID.mean())} % are called 'pass'; the true share is {round(100 * HUMAN.mean())} % ["
+        in line
+    )
+    assert abs(float(line.partition("1) is ")[2].partition(" ")[0]) - slope) < 0.02
 
 
 def test_ids_part_of_the_gold_and_several_classes():
@@ -84,7 +87,7 @@ def test_a_judge_of_whom_nothing_can_be_said():
     one_class = str(jt.evaluate(JUDGE, gold=np.repeat("pass", N)))
     assert "No sample is verified as 'fail'" in one_class and "TPR + TNR" not in one_class
     for words, message in (
-        ({}, "labels is None: give labels, or gold="),
+        ({}, "labels is None: give labels, or verified classes as gold="),
         ({"gold": HUMANS[:9]}, "has 60 entries"),
     ):
         with pytest.raises(ValueError, match=message):

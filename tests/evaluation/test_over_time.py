@@ -178,7 +178,7 @@ def test_days_borrow_from_their_neighbours(stream, how):
         kept, ends = [row["group"] for row in brief], groups.laws.ranking[:: len(groups.names) - 1]
         assert kept == sorted(kept) and {*ends, groups.names[0], groups.names[-1]} <= set(kept)
         assert len(kept) == 60 - out <= 8 and len(rows.shown(20, 5)[0]) == 60
-        assert f"... {out} more: summary(full=True)" in found.summary(width=80)
+        assert f"({out} more rows: summary(full=True))" in found.summary(width=80)
         rise = groups.laws.p_better(*groups.names[1::-1])
         gaps = next(one for one in document.blocks if getattr(one, "name", "") == "by.differences").rows
         assert (gaps[0]["first"], gaps[0]["second"]) == groups.names[:-3:-1]
@@ -217,7 +217,7 @@ def test_any_number_of_groups_and_groups_of_one_sample():
     shown = compare_groups(np.where(turns == 10, 1 - y, y), labels, turns, key=0, gold=y).blocks()
     assert [row["name"] for row in shown.tables()[0].rows] == ["2", "9", "10"]
     assert shown.blocks[1].series[""]["x"] == [2.0, 9.0, 10.0]
-    assert "P(10, the last, better than 2, the first) = 0.00" in shown.sentence
+    assert "P(10, the last, is better than 2, the first) = 0.00" in shown.sentence
 
 
 def test_the_order_of_groups():

@@ -62,7 +62,7 @@ KINDS = {
     "many, sampling": lambda: many("sampling"),
     "many, against the rest": lambda: many("exact_means", positive=2),
 }
-NO_JOINT = {"range": "this predictive law has no joint posterior; say under which assumption=",
+NO_JOINT = {"range": "this predictive answer has no joint posterior; give assumption=",
             "nothing": "do not determine the counts"}  # fmt: skip
 
 
@@ -192,7 +192,7 @@ def test_one_class_against_the_rest_only_where_it_is_asked_for():
     assert asked.classes == ("not 2", "2") and asked.confusion_matrix.shape == (2, 2)
     assert any("against all others" in w for w in asked.warnings)
     for method in ("empirical_bayes", "prior_marginal"):
-        with pytest.raises(ValueError, match=f"method='{method}' knows two classes: say positive"):
+        with pytest.raises(ValueError, match=f"method='{method}' handles two classes: give positive"):
             many(method)
     assert many("empirical_bayes", positive=0).classes == ("not 0", "0")
 
@@ -230,9 +230,7 @@ def test_joint_laws_of_named_classes_under_an_assumption(gold):
         own = [found.metrics[name].mean for name in ("precision[bee]", "recall[bee]")]
         np.testing.assert_allclose(whole.mean, own, atol=1e-6)
     else:
-        with pytest.raises(
-            ValueError, match=r"has no joint posterior; say under which assumption=.*independent"
-        ):
+        with pytest.raises(ValueError, match=r"has no joint posterior; give assumption=.*independent"):
             found.joint("precision[bee]", "recall[bee]")
     with pytest.raises(ValueError, match="knows no 'ppi'"):
         found.joint("precision[bee]", "recall[bee]", assumption="ppi")
@@ -269,7 +267,7 @@ def test_beta_is_kept_to_the_last_digit_and_checked():
 def test_point_methods_print_no_intervals():
     y_pred, labels = np.array([1, 0, 1, 1]), np.log([[0.1, 0.9], [0.9, 0.1], [0.4, 0.6], [0.7, 0.3]])
     text = jt.evaluate(y_pred, labels, prior=[0.5, 0.5], method="labels").summary(full=True)
-    assert "no intervals" in text and "[1" not in text.partition("Samples by true")[0]
+    assert "no intervals" in text and "[1" not in text.partition("Confusion matrix: ")[0]
 
 
 def test_a_normal_law_of_few_samples_that_leaves_its_range_says_so():

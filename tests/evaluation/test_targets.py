@@ -53,7 +53,7 @@ def test_refused_where_it_cannot_be_had(case):
     for method in ("majority_vote", "labels", "smyth"):
         some = {} if method == "smyth" else known
         assert jt.evaluate(y_pred, labels, method=method, **some).target == "in-sample"
-        with pytest.raises(ValueError, match="knows no uncertainty"):
+        with pytest.raises(ValueError, match="without uncertainty"):
             jt.evaluate(y_pred, labels, method=method, target="population", **some)
     with pytest.raises(ValueError, match="target must be one of"):
         jt.evaluate(y_pred, labels, target="here")
@@ -108,4 +108,4 @@ def test_where_independence_has_no_answer_it_is_left_out_by_name(case, monkeypat
     assert list(found.in_sample.posterior.readings) == ["majority_vote"]
     report = jt.evaluate_labelers(labels)
     assert report.rows == () and any("'independent' is left out" in text for text in report.warnings)
-    assert report.summary().startswith("No answer: ")
+    assert report.summary().startswith("Not identified: ")

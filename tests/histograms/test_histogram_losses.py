@@ -121,7 +121,7 @@ def test_bins():
     text = merged_by_class(z[:, :1], MergedBins(10, 2))[1]
     assert text == "10 bins were merged to 1, so that each has 2 samples or more."
     table = hist.loss_estimates(FOUR, z)
-    assert "bins hold one sample: they count 0" in table.notes[-1]
+    assert "bins have one sample and count 0" in table.notes[-1]
 
 
 @pytest.mark.parametrize("number", [15, 100])
@@ -140,7 +140,7 @@ def test_few_samples_in_merged_bins_equal_those_bins_given():
     table = hist.loss_estimates(h, z, bins=hist.MergedBins(15))
     said = [note for note in table.notes if "merged" in note]
     assert said[0].startswith("Class probabilities: 15 bins were merged to ") and said[1].startswith("Disagr")
-    assert not any("hold one sample" in note for note in table.notes)
+    assert not any("have one sample" in note for note in table.notes)
     count = np.asarray(table.classes.count)
     assert count[count > 0].min() >= 2 and (count.sum(axis=1) == 8).all()
     total = 0.0
@@ -213,8 +213,8 @@ def test_bad_input(call, message, as_installed):
 def test_an_impossible_label_is_said():
     z = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 0.0]])
     table = hist.loss_estimates(FOUR, z)
-    said = "log loss is infinite: sample 1 was given class 1, predicted with probability 0 (1 such)."
-    assert said in table.notes
+    said = "The log loss is infinite: sample 1 has a label of class 1, which was predicted with probability 0"
+    assert f"{said} (1 such)." in table.notes
     assert "log_loss" not in table.estimates and table.plugin["log_loss"] == np.inf
 
 

@@ -60,7 +60,7 @@ def test_a_model_of_somebody_else():
     )
     with pytest.raises(ValueError, match="give num_labelers="):
         mutual_information(model, PRIOR)
-    with pytest.raises(ValueError, match="only mutual_information does without"):
+    with pytest.raises(ValueError, match="only mutual_information works without"):
         label_law(model)
 
 

@@ -52,11 +52,11 @@ def test_a_map_says_what_words_mean_and_what_it_leaves(write):
     labels = read_labels(write(content), plan=words)
     assert labels.classes == ("fail", "maybe", "pass")
     assert labels.to_matrix().tolist() == [[2, 2], [0, 1], [2, 2]]
-    assert "1 labels are not in the map and stay as they are: 'maybe'" in labels.notes[0]
+    assert "The map leaves 1 label unchanged: 'maybe'" in labels.notes[0]
     assert "labels that never occur: 'never'" in labels.notes[1]
     cut = read_labels(write(content), plan=FilePlan(map={"yes": "pass", "maybe": "fail"}, pass_at=4))
     assert cut.classes == ("fail", "pass") and cut.to_matrix().tolist() == [[1, 1], [0, 0], [1, 1]]
-    assert "3 labels were cut at 4: at least that is pass, below it fail." in cut.notes
+    assert "Grades >= 4 count as pass (3 labels)." in cut.notes
     with pytest.raises(ValueError, match=r"labels.csv, line 3: label 'yes' is not a number.*cut at 4"):
         read_labels(write(content), plan=FilePlan(pass_at=4))
 
@@ -83,7 +83,7 @@ def test_bad_maps(text):
 def test_probabilities_are_never_cut_beside_grades(given, at, refused):
     words = FilePlan(pass_at=at)
     if refused:
-        with pytest.raises(ValueError, match=r"label '0\.\d+' is between 0 and 1, as a probability is"):
+        with pytest.raises(ValueError, match=r"label '0\.\d+' is between 0 and 1 like a probability"):
             in_words(given, words, Source("x.csv", "line", 2))
     else:
         assert list(in_words(given, words, Source())[0]) == [
@@ -100,7 +100,7 @@ def test_grades_with_decimal_commas_are_cut():
 def test_predictions_that_a_cut_made_equal_come_first(write):
     labels = read_labels(write("task,worker,label\n1,a,5\n2,a,2\n1,b,5\n2,b,1\n"), plan=FilePlan(pass_at=4))
     cut = lambda text: read_predictions(write(text, "pred.csv"), labels, plan=FilePlan(pass_at=4)).notes  # noqa: E731
-    said = "Look first: pred.csv: every prediction is 'fail' after the cut at 4: is"
+    said = "Look first: pred.csv: every prediction is 'fail' after the cut at 4: do"
     assert said in cut("task,label\n1,1\n2,0\n")[1]
     assert not any("Look first" in note for note in cut("task,label\n1,5\n2,1\n"))
 

@@ -28,9 +28,9 @@ FORMS = {  # how a file is read, and what is said of the rest
     "argilla_feedback.jsonl": ("Argilla export, 2 annotators, question 'sentiment'", "1 discarded responses"),
     "mturk.csv": ("Mechanical Turk batch, 2 annotators, answer 'sentiment'", "1 rejected assignments"),
     "mturk_json.csv": ("Mechanical Turk batch, 2 annotators, answer 'sentiment'",),
-    "wide.csv": ("a wide table, 2 labelers: 'ann', 'bob'; the sample is 'item'",
-                 "Column 'gold' is called like verified labels, so it is no labeler",
-                 "Column 'model' is called like a classifier"),
+    "wide.csv": ("a wide table: 2 labelers 'ann', 'bob'; sample 'item'",
+                 "Column 'gold' holds verified labels by its name, so it is not a labeler",
+                 "Column 'model' is a classifier by its name"),
     "long.jsonl": ("",),
 }  # fmt: skip
 
@@ -147,11 +147,11 @@ BAD = {
     "no object": ("[1, 2]", "object 0: an object with names and values is needed; got 1"),
     "broken line": ('{"task": 1}\n{"task": ', "line 2: this is no JSON"),
     "broken list": ('[{"task": 1},\n{"task" 2}]', "line 2: this is no JSON"),
-    "empty list": ("[]", "there is nothing in this file"),
+    "empty list": ("[]", "the file is empty"),
     "empty objects": ("[{}, {}]", "the objects are empty"),
     "other objects": ('{"a": 1}\n{"a": 2}', "no columns 'task', 'worker', 'label'; the columns are 'a'"),
     "no annotations": ('[{"id": 1, "data": {}, "annotations": []}]', "Label Studio export, and it holds no"),
-    "a name twice": (ROW + ROW.replace("}", ', "label": "y"}'), "line 2: 'label' stands there more than"),
+    "a name twice": (ROW + ROW.replace("}", ', "label": "y"}'), "line 2: 'label' occurs more than"),
     "no label": (ROW + ROW.replace('"x"', "NaN"), "line 2: no label"),
     "no task": (ROW + ROW.replace("1", "NaN"), "line 2: no task id"),
     "too deep": ("[" * 100_000, "nested too deeply"),
@@ -222,12 +222,14 @@ def test_compressed_files_have_a_limit(tmp_path, monkeypatch):
     assert read_labels(tmp_path / "a.csv.gz").num_labels == read_labels(tmp_path / "a.zip").num_labels == 5000
     monkeypatch.setenv("JTRUTH_UNPACK_GB", "0.00002")
     for name in ("a.csv.gz", "a.zip", "a.parquet"):
-        with pytest.raises(ValueError, match=rf"^{name}: unpacked .* 2e-05 GB.*JTRUTH_UNPACK_GB=50"):
+        with pytest.raises(ValueError, match=rf"^{name}: the unpacked .* 2e-05 GB.*JTRUTH_UNPACK_GB=50"):
             read_labels(tmp_path / name)
     for wish in ("many", "-1", "nan", "inf", "0"):
         monkeypatch.setenv("JTRUTH_UNPACK_GB", wish)
         for name in ("a.csv.gz", "a.zip"):
-            with pytest.raises(ValueError, match=rf"^JTRUTH_UNPACK_GB is '{wish}'; give a number of gigab"):
+            with pytest.raises(
+                ValueError, match=rf"^JTRUTH_UNPACK_GB is '{wish}'; it must be a number of gigab"
+            ):
                 read_labels(tmp_path / name)
 
 
@@ -235,7 +237,7 @@ def test_a_file_of_nothing_but_one_letter_is_not_unpacked(tmp_path, monkeypatch)
     """A packed file becomes 200 times its size at most, or 0.1 GB; who wants more says so."""
     few = HEAD + "1,a,x\n2,a,y\n"
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress(few.encode() + b"\n" * 110_000_000))
-    with pytest.raises(ValueError, match=r"^a.csv.gz: unpacked this is more than 0.1 GB, the limit for a "):
+    with pytest.raises(ValueError, match=r"^a.csv.gz: the unpacked file exceeds 0.1 GB, the limit for a "):
         read_labels(tmp_path / "a.csv.gz")
     monkeypatch.setattr("jtruth._validation.text._SMALL", 1000)
     text = HEAD + "".join(f"{k},a,x{k % 2}\n" for k in range(20_000))

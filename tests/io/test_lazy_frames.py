@@ -90,7 +90,7 @@ def test_repeated_labels(engine):
         labels = jt.Labels.from_frame(engine(columns), classes=names, **NAMES)
         found, notes = facts(labels)
         assert (task, worker, names[0]) in found and len(found) == 120
-        assert notes[0].endswith(" Ties go to the first class, since these rows have no order.")
+        assert notes[0].endswith(" Ties go to the first class, because these rows have no order.")
 
 
 @engines

@@ -117,7 +117,7 @@ START = b"\nimage 02000,"
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [(START, START + b"more,", "line 6002: 5 fields where the header has 4"),
-     (START, b"\ntask,worker,label,second" + START, "line 6002: the column names appear here"),
+     (START, b"\ntask,worker,label,second" + START, "line 6002: the column names occur"),
      (START, b"\nimage\xff02000,", "not UTF-8 text"),
      (START, b'\n"image 02000,', "Check the quotation marks"),
      (START, b"\nimage 02000 ,", "line 6002: task 'image 02000 ' begins or ends with a space"),

@@ -177,8 +177,8 @@ HEAD = "task,worker,label\n"
 @pytest.mark.parametrize("long", [1, 300])
 @pytest.mark.parametrize(
     ("change", "message"),
-    [(lambda body: HEAD + body + HEAD + body, "the column names appear"),
-     (lambda body: HEAD + body + "\ufeff" + HEAD + body, "appear here again"),
+    [(lambda body: HEAD + body + HEAD + body, "the column names occur"),
+     (lambda body: HEAD + body + "\ufeff" + HEAD + body, "names occur again"),
      (lambda body: body, "line 1: this looks like data.* for instance task,worker,label"),
      (lambda body: body.replace("y\n", "5.5\n").replace("n\n", "2.25\n"), "for instance task,worker,label")],
 )  # fmt: skip
@@ -241,7 +241,7 @@ def test_letters_in_two_forms_are_one_name(kind, tmp_path):
         text = text or json.dumps(frame.to_dict("records"), ensure_ascii=kind == "escaped")
         (tmp_path / "f").write_text(text, encoding="utf-8")
     table = as_table(tmp_path / "f")
-    assert list(table.columns[2]) == ["é", "é", "z"] and "'é' was written in two ways" in table.notes[0]
+    assert list(table.columns[2]) == ["é", "é", "z"] and "'é' had two spellings" in table.notes[0]
     assert read_labels(tmp_path / "f").classes == ("z", "é")
 
 
@@ -261,9 +261,9 @@ def test_fields_of_any_length(write):
         (["1.234,5", "1.234", "3,5"], None, [1234.5, 1234, 3.5]),
         (["1,234", "5,678"], ",", [1.234, 5.678]),
         (["1,234", "5,678"], ".", [1234, 5678]),
-        (["1,234", "5,678"], None, "1234 or 1.234. If its comma .* --decimal , and .* --decimal ."),
+        (["1,234", "5,678"], None, "1234 or 1.234. If the comma .* --decimal , and .* --decimal ."),
         (["1,234", "5000"], None, "1234 or 1.234"),
-        (["3,5", "4.5"], None, "not a finite number. If its comma stands before decimals"),
+        (["3,5", "4.5"], None, "not a finite number. If the comma is a decimal mark"),
     ],
 )
 def test_commas_in_numbers(texts, decimal, values):

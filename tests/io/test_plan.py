@@ -70,7 +70,7 @@ def test_a_second_key_is_a_doubt_and_both_ways_are_said(write):
     assert labels.num_samples == 40 and labels.num_labels == 120 and "0 | clear" in labels.tasks
     assert jt.read_labels(path, repeats="majority").num_labels == 60
     look = inspect_file(path)
-    assert look.plan.doubts and "In doubt" in str(look) and look.mapping is None
+    assert look.plan.doubts and "Unclear" in str(look) and look.mapping is None
 
 
 def test_the_one_column_that_repeats_with_each_labeler_is_the_sample(tmp_path):
@@ -116,7 +116,7 @@ def test_what_is_called_gold_or_final_is_no_labeler(write):
     path = write(table("task,worker,label", long))
     data = jt.read(path)
     assert data.labels.worker_names == ("a", "b") and data.gold.tolist() == [codes[row[2]] for row in Z]
-    assert any("'GOLD' is called like verified labels" in note for note in data.notes)
+    assert any("'GOLD' holds verified labels by its name" in note for note in data.notes)
     assert jt.read_labels(path, labelers=("a", "GOLD")).worker_names == ("a", "GOLD")
 
 
@@ -128,7 +128,7 @@ def test_a_column_made_of_the_others_is_a_doubt(write):
         for i, (row, v) in enumerate(zip(z, votes, strict=True))
     ]
     path = write(table("item,a,b,c,d,e", rows))
-    with pytest.raises(ValueError, match="labeler 'e' gives the majority of the others"):
+    with pytest.raises(ValueError, match="labeler 'e' equals the majority of the others"):
         jt.read_labels(path)
     assert jt.read_labels(path, labelers=list("abcd")).num_labelers == 4
     assert jt.read_labels(path, labelers=list("abcde")).num_labelers == 5
@@ -198,7 +198,7 @@ def test_everything_that_stands_in_a_file(write):
 def test_features_are_no_labelers(write):
     rng = np.random.default_rng(0)
     path = write(table("id,p0,p1,p2,p3", [(k, *rng.integers(0, 17, 4)) for k in range(99)]))
-    with pytest.raises(ValueError, match="If these columns of numbers are labelers, and no features"):
+    with pytest.raises(ValueError, match="If these numeric columns are labelers and not features"):
         jt.read_labels(path)
     raters = jt.read_labels(write(table("id,judge_a,judge_b", [(k, k % 15, k % 15) for k in range(60)])))
     assert raters.num_labelers == 2 and raters.scale == "interval"
@@ -208,7 +208,7 @@ def test_a_column_among_labelers_with_a_class_of_its_own_is_a_doubt_where_rows_a
     """Two commands are shown, and each gives its labels; in a longer table such a column is not used."""
     path = tmp_path / "wide.csv"
     path.write_text("doc_id,gpt-4o,claude,qwen,gemini\na,1,1,,1\nb,0,1,2,1\nc,0,0,,1\n")
-    with pytest.raises(ValueError, match="'qwen' stands among labelers") as doubt:
+    with pytest.raises(ValueError, match="'qwen' is between columns of labelers") as doubt:
         jt.read(path)
     for names in re.findall(r"--labelers ([\w,-]+)", str(doubt.value)):
         assert jt.read(path, labelers=names.split(",")).labels.worker_names == tuple(names.split(","))

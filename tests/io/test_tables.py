@@ -62,7 +62,7 @@ def test_missing_labels_can_be_dropped(write):
     labels = read_labels(path, missing="drop")
     assert labels.tasks == ("1", "3") and labels.num_labels == 2
     assert labels.notes[0].startswith("2 of 4 rows have no label")
-    assert "1 tasks have no label at all and were left out: '2'." in labels.notes
+    assert "1 tasks have no label and were left out: '2'." in labels.notes
     named = read_labels(write("task,worker,label\n1,a,None\n2,a,Some\n"), classes=["None", "Some"])
     assert named.label.tolist() == [0, 1]
 
@@ -81,13 +81,13 @@ HEAD = "task,worker,label\n"
 BAD_LABELS = [
     (
         GOOD.replace(",", ";", 1).replace(",", "|", 1),
-        "the header is one field, 'task;worker|label'. Is the separator ';'? Then say sep=';'",
+        "the header is one field, 'task;worker|label'. If the separator is ';', set sep=';'",
     ),
     ("", "labels.csv: the file is empty"),
     (HEAD, "labels.csv: the file has a header but no rows"),
     (
         "where,worker,label\n1,a,0\n",
-        "labels.csv: no column 'task'; the columns are 'where', 'worker', 'label'. Say which one holds the "
+        "labels.csv: no column 'task'; the columns are 'where', 'worker', 'label'. Name the column of the "
         "task by task=... (at the command line --task NAME)",
     ),
     (HEAD + "1,a,0\n1,b,0,7\n", "labels.csv, line 3: 4 fields where the header has 3"),
@@ -95,7 +95,7 @@ BAD_LABELS = [
     (HEAD + "1,a,0\n1,b,\n2,a,nan\n", "labels.csv, lines 3, 4: no label (got '')"),
     (HEAD + "1,a,0\n,a,0\n", "labels.csv, line 3: no task id (got '')"),
     (HEAD + "1,a,0\n2,a,1\n1,a,0\n", "labels.csv, lines 2, 4: worker 'a' labelled task '1' 2 times"),
-    (HEAD + "1,a, 0\n1,b,0\n", "line 2: label ' 0' begins or ends with a space, and '0' would"),
+    (HEAD + "1,a, 0\n1,b,0\n", "line 2: label ' 0' begins or ends with a space; '0' would"),
     (HEAD + '1,"a,0\n', "Check the quotation marks"),
     (HEAD.encode() + b"1,Jos\xff,0\n", "not UTF-8 text"),
     (GOOD.encode("utf-16")[:-1], "this is damaged UTF-16 text. Save it as UTF-8"),
@@ -161,7 +161,9 @@ def test_predictions_are_put_in_the_order_of_the_samples(write):
 
 def test_probabilities_alone_are_predictions_of_the_most_probable_class(write):
     found = read_predictions(write("task,p_no,p_yes\n2,.6,.4\n1,.2,.8\n3,.9,.1\n", "p.csv"), LABELS)
-    assert found.y_pred.tolist() == [1, 0, 0] and "the most probable class is taken" in found.notes[0]
+    assert (
+        found.y_pred.tolist() == [1, 0, 0] and "the most probable class is the prediction" in found.notes[0]
+    )
     tied = write("task,p_no,p_yes\n2,.6,.4\n1,.5,.5\n3,.9,.1\n", "tied.csv")
     with pytest.raises(ValueError, match=r"line 3: no class is .* Give a column 'label'"):
         read_predictions(tied, LABELS)
@@ -218,7 +220,7 @@ def test_equal_predictions_are_allowed_and_noted(write):
 def test_rounded_probabilities_are_rescaled_and_counted_but_for_rounding_of_arithmetic(write):
     found = read_predictions(write("task,label,no,yes\n1,no,.333,.666\n2,no,.5,.5\n3,yes,0,1\n"), LABELS)
     np.testing.assert_allclose(found.probabilities.sum(axis=1), 1, rtol=1e-15)
-    assert found.notes == ("Class probabilities of 1 rows sum to 1 within 0.001: divided by their sum.",)
+    assert found.notes == ("Class probabilities of 1 rows were rescaled (sums off by at most 0.001).",)
     path = write("task,label,no,yes\n1,no,.3333333,.6666666\n2,no,.5,.5\n3,yes,.1,.9\n", "pred.csv")
     found = read_predictions(path, LABELS)
     assert found.notes == () and abs(found.probabilities[0].sum() - 1) < 1e-12
@@ -243,7 +245,7 @@ BAD_PREDICTIONS = [
     ("task,label,p_no\n1,no,.5\n", "there is a column 'p_no' but none for 'p_yes'"),
     (
         "task,label,p_no,p_yes,p_maybe\n1,no,.5,.5,0\n",
-        "'p_maybe' beside 'p_no' would be of a class that does not exist; the classes are 'no', 'yes'",
+        "'p_maybe' beside 'p_no' would belong to a class that does not exist; the classes are 'no', 'yes'",
     ),
     ("task,label,no,yes,maybe\n1,no,.5,.3,.2\n", "line 2: the class probabilities sum to 0.8, not to 1"),
     ("task,label,no,yes\n1,no,-.1,1.1\n", "line 2: probabilities must lie in [0, 1]; got [-0.1, 1.1]"),
@@ -322,7 +324,7 @@ def test_numbers_in_files_are_codes_only_where_the_order_is_known(write):
     path = write("task,label\n1,0\n2,1\n3,1\n", "pred.csv")
     with pytest.raises(ValueError, match=r"pred.csv, lines 2, 3, 4: label '0' is a number.*classes="):
         read_predictions(path, LABELS)
-    with pytest.raises(ValueError, match="nobody said which of them is 0"):
+    with pytest.raises(ValueError, match="their order is unknown"):
         read_gold(path, LABELS)
     said = LABELS.with_names(classes=["no", "yes"])
     found = read_predictions(path, said)
@@ -358,7 +360,7 @@ def test_workers_that_are_counts_are_refused(write):
     yes = rng.integers(0, 6, 60)
     rows = [f"t{i},{n},{c}" for i, k in enumerate(yes) for n, c in ((k, "yes"), (5 - k, "no")) if n]
     with pytest.raises(
-        ValueError, match="workers are numbers, and no two rows of a task have the same label"
+        ValueError, match="the worker column has numbers, and no two rows of a task have the same label"
     ):
         read_labels(write("task,worker,label\n" + "\n".join(rows) + "\n"))
     for workers in (["1", "2"], ["1", "2", "3"]):  # two that always disagree, three of whom two agree

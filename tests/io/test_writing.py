@@ -86,7 +86,9 @@ def test_label_studio_gets_predictions_of_its_own_project(tmp_path, kind):
     ]  # fmt: skip
     assert json.loads(out.read_text()) == expected
     back = jt.read_labels(out)  # nobody labelled there: models are the labelers
-    assert back.worker_names == ("jtruth majority_vote",) and "Nobody labelled here" in "".join(back.notes)
+    assert back.worker_names == ("jtruth majority_vote",) and "There are no human labels here" in "".join(
+        back.notes
+    )
     told = {name: back.class_names[c] for name, c in zip(back.task_names, back.label, strict=True)}
     assert told == {task[1:]: words[best] for task, (best, _) in AGREED.items()}
     np.testing.assert_array_equal(jt.read_predictions(out, labels).y_pred, agreed.label)
@@ -163,7 +165,7 @@ def test_annotators_see_texts_and_never_what_is_true(tmp_path):
     pd.DataFrame(rows).drop(columns="prompt").to_csv(tmp_path / "t.csv", index=False)
     source = jt.io.reading.opened(tmp_path / "t.csv", jt.io.FilePlan.asked(task="case", labelers=PEOPLE))
     said = jt.write(agreed, tmp_path / "d.json", format="doccano", source=source)
-    assert said == "Annotators will see 'case': the file has no column of texts."
+    assert said == "The file has no column of texts, so annotators will see 'case'."
     flat = [{"id": f"c{k}", "status": "completed", "fields.q": "eh", "mood.responses": list("ppn"),
              "mood.responses.users": list(PEOPLE), "mood.suggestion": "p", "mood.suggestion.agent": "m"}
             for k in range(6)]  # fmt: skip

@@ -226,14 +226,14 @@ def test_what_the_warnings_say():
     assert "no bound" in error_bounds(0.3, 0.6).warnings[0]
     assert "no bound" in estimate_bounds((3, 10), mislabeling=(4, 10)).warnings[0]
     odd = estimate_error_rate((1, 4), mislabeling=(1, 4), method="bootstrap")
-    assert any("leave the rate undefined" in text for text in odd.warnings) and odd.high == np.inf
+    assert any("The rate is undefined in" in text for text in odd.warnings) and odd.high == np.inf
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
         (lambda: true_error_rate(0.1, 0.5), "mislabeling is 0.5"),
-        (lambda: true_error_rate(6.8, 0.05), "apparent is 6.8.*not in per cent"),
+        (lambda: true_error_rate(6.8, 0.05), "apparent is 6.8.*not percentages"),
         (lambda: apparent_error_rate(np.array([0.1, np.nan]), 0.1), r"error\[1\] is nan"),
         (lambda: true_error_variance(0.1, 0.1, 0), "num_samples is 0"),
         (lambda: labels_per_perfect_label(0.1, 0.5), "mislabeling is 0.5"),

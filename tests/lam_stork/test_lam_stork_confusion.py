@@ -129,7 +129,7 @@ def test_what_the_warnings_say():
         (([[1, 2], [3, 4]], [[0.9, 0.2], [0.1, 0.8]]), {}, r"labeler\[0\] sums to.*transpose"),
         (([[1, 2], [3, 4]], [[0.9, 0.1], [-0.1, 1.1]]), {}, "not a probability"),
         (([[1, 2], [3, 4]], [[0.6, 0.4], [0.6, 0.4]]), {}, "singular"),
-        (([[1, 2], [3, 4]],), {"gold": [[3, 1], [0, 0]]}, "class 1 has no gold"),
+        (([[1, 2], [3, 4]],), {"gold": [[3, 1], [0, 0]]}, "class 1 has no verified"),
         (([[1, 2], [3, 4]], np.eye(2)), {"prior": [0.5, 0.6]}, "prior sums to 1.1"),
         (([[1, 2], [3, 4]], np.eye(2)), {"level": 0.0}, "level is 0.0"),
     ],

@@ -81,9 +81,7 @@ def problem_of(gold=True):
     known = np.where(np.arange(60) < 10, y, -1) if gold else np.full(60, -1)
     rng, state = np.random.default_rng(0), np.arange(3)
     raters = tuple(Raters(rng.uniform(0.5, 3, (n, 3, k)), state) for n, k in ((3, 3), (1, 5)))
-    model = LatentModel(
-        state, np.zeros(3, int), np.full(3, 1.5), False, np.zeros(3, int), np.ones((1, 1)), raters
-    )
+    model = LatentModel(np.full(3, 1.5), raters)
     seen = label_columns(labels), prediction_columns(y_pred + 2 * (np.arange(60) % 2), 5)
     observed = Observed(seen, np.ones(60), gold_offset(known, state), np.arange(60))
     return kernel.flatten(model, observed), labels.counts().T / 3.0

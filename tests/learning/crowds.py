@@ -27,8 +27,7 @@ def one_stratum(class_prior, labelers, classifier=None, fixed=False):
     """The model that those of `learning.joint.models` are built from."""
     every = np.arange(len(class_prior))
     raters = [Raters(rows, every) for rows in (labelers, *([] if classifier is None else [classifier[None]]))]
-    one = np.ones((every.size, 1))
-    return LatentModel(every, np.zeros_like(every), class_prior, fixed, every, one, tuple(raters))
+    return LatentModel(class_prior, tuple(raters), fixed)
 
 
 def from_votes(labels):

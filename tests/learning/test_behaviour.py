@@ -164,5 +164,5 @@ def test_few_labels_tell_nothing_and_bad_input_is_refused():
     found = labeler_behaviour(labels, np.full(2, 0.5), rates, order=np.arange(3))
     assert np.isnan(found.drift).all() and found.pairs.shape == (0, 2)
     assert 0.03 < found.spam[2] < 0.1
-    with pytest.raises(ValueError, match="matrix of labeler 0 holds a 0"):
+    with pytest.raises(ValueError, match="matrix of labeler 0 has a 0"):
         labeler_behaviour(labels, np.full(2, 0.5), np.tile(np.eye(2), (3, 1, 1)))

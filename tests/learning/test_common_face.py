@@ -92,7 +92,7 @@ def test_what_comes_back(fitted, name, classes):
 def test_a_noise_model_where_noise_is_estimated(fitted, name):
     labels, _, fit = fitted(name)
     if not METHODS[name].estimates_noise:
-        with pytest.raises(ValueError, match="no error rates of codes"):
+        with pytest.raises(ValueError, match="this fit has no error rates"):
             fit.noise_model()
     if METHODS[name].estimates_noise:
         model = fit.noise_model()
@@ -120,7 +120,7 @@ def named(name, labels, classes=2, **given):
 
 REFUSED = {
     "a matrix": ({"labels": np.zeros((3, 2), int)}, "labels is a ndarray; it looks like a label matrix"),
-    "no label": ({"labels": from_matrix(np.full((4, 3), -1), 2)}, "labels holds no label at all"),
+    "no label": ({"labels": from_matrix(np.full((4, 3), -1), 2)}, "labels has no label"),
     "short gold": ({"gold": np.array([0, 1])}, "gold must have shape (24,)"),
     "gold of no class": ({"gold": np.full(SIZE, 2)}, "gold[0] is 2 (24 such entries"),
     "gold of decimals": ({"gold": np.zeros(SIZE)}, "gold must hold class codes 0 to 1; got dtype float64"),
@@ -131,7 +131,7 @@ BAD_PRIORS = {
     "negative prior": ({"prior": [-0.5, 1.5]}, "prior[0] is -0.5"),
     "gold of prior 0": (
         {"prior": [0.0, 1.0], "gold": np.zeros(SIZE, int)},
-        "a class has prior 0 but gold says that it occurs",
+        "a class has prior 0 but occurs in gold",
     ),
 }
 

@@ -40,15 +40,15 @@ def test_rates_and_classes_are_dawid_and_skenes_with_known_classes():
 def test_what_is_refused_and_said():
     z, _, gold = case()
     labels = from_matrix(z, 3)
-    with pytest.raises(ValueError, match="gold holds no known class"):
+    with pytest.raises(ValueError, match="gold has no known class"):
         fit_known_classes(labels)
     with pytest.raises(ValueError, match="pseudo must be 0 or more, got -1"):
         fit_known_classes(labels, gold=gold, pseudo=-1)
     fit = fit_known_classes(labels, gold=np.where(gold == 2, -1, gold))
-    assert "No sample is known to be of class '2'" in fit.warnings[0]
+    assert "No verified sample is of class '2'" in fit.warnings[0]
     alone = Labels(*(np.append(a, b) for a, b in zip(labels.arrays, (1, 5, 0), strict=True)), 60, 6, 3)
     fit = fit_known_classes(alone, gold=gold, pseudo=0)
-    assert "1 labelers labelled no sample of known class (5)" in fit.warnings[0]
+    assert "1 labelers have no verified label (5)" in fit.warnings[0]
     assert np.isfinite(fit.interval()).all() and np.isfinite(fit.class_posterior).all()
 
 

@@ -61,7 +61,7 @@ def test_messages_on_public_sets(shared_data, name, accuracy):
 
 def test_more_classes_are_refused():
     labels = from_matrix(simulate(3, 24, 5, 3)[0], 3)
-    assert "KOS knows two classes" in str(METHODS["kos"].refuses(labels))
+    assert "KOS handles two classes" in str(METHODS["kos"].refuses(labels))
 
 
 # p(symbol | class) of four labelers; the third symbol is an abstention, which depends on the class.
@@ -176,17 +176,17 @@ def test_what_is_refused():
     aside = np.array([[0, 0, 1, -1], [1, 1, 0, -1], [1, -1, -1, 1], [0, -1, -1, 0]])
     twice = np.array([[0, 0, 0, 0], [0, 0, 1, 2], [0, 1, 1, 0]])
     cases = {
-        "triplets need three labelers and 2 gave labels": (from_matrix(z[:, :2], 2), {}),
+        "triplets need three labelers, but 2 gave labels": (from_matrix(z[:, :2], 2), {}),
         "all labels are equal": (from_matrix(np.ones((9, 3), int), 2), {}),
-        "the label model knows two classes": (from_matrix(z, 3), {}),
+        "the label model handles two classes": (from_matrix(z, 3), {}),
         "a labeler labelled a sample twice": (Labels(*twice, 1, 3, 2), {}),
-        r"edge \(2, 0\) closes a circle": (labels, {"edges": [(0, 1), (1, 2), (2, 0)]}),
-        r"edge \(1, 1\) closes a circle": (labels, {"edges": [(1, 1)]}),
+        r"edge \(2, 0\) closes a cycle": (labels, {"edges": [(0, 1), (1, 2), (2, 0)]}),
+        r"edge \(1, 1\) closes a cycle": (labels, {"edges": [(1, 1)]}),
         "worker 9": (labels, {"edges": [(0, 9)]}),
-        r"edge \(0, 1, 2\) is no pair": (labels, {"edges": [(0, 1, 2)]}),
-        "no triplet says how": (labels, {"edges": [(0, 1), (1, 2), (2, 3)]}),
+        r"edge \(0, 1, 2\) is not a pair": (labels, {"edges": [(0, 1, 2)]}),
+        "no triplet identifies": (labels, {"edges": [(0, 1), (1, 2), (2, 3)]}),
         "no three labelers share a sample": (from_matrix(by_twos, 2), {}),
-        "no triplet says how 3 err": (from_matrix(aside, 2), {}),
+        "no triplet identifies the error rates of 3": (from_matrix(aside, 2), {}),
     }  # fmt: skip
     for message, (given, options) in cases.items():
         with pytest.raises(ValueError, match=message):

@@ -152,7 +152,7 @@ def test_one_judge_alone_and_one_order_are_said():
     found = preferences(several()[lambda t: t.judge == "m"].query("model_a < model_b"), key=0)
     text = " ".join(found.warnings)
     assert (
-        "position bias is unknown: show comparisons in both orders" in text
+        "Position bias is unknown: show comparisons in both orders." in text
         and "the judge may be wrong" in text
     )
 
@@ -181,6 +181,6 @@ def test_gold_of_every_comparison_needs_no_note_and_nobody_is_called_judge_judge
         frame.assign(human=frame.human.where(frame.index % 4 == 0)), gold="column:human", key=0
     )
     assert not any("random" in text or "nothing" in text for text in every)
-    assert any("taken to be a random sample" in text for text in some.warnings)
+    assert any("assumed to be a random sample" in text for text in some.warnings)
     text = preferences(frame.drop(columns=["judge", "human"]), key=0).summary(full=True)
     assert "By the judge, " in text and "judge judge" not in text

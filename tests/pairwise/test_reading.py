@@ -115,7 +115,7 @@ def test_a_winner_may_be_called_like_a_side_and_losers_have_a_column(tmp_path):
     pairs = list(itertools.permutations("xyz", 2))[:4]
     found = read_preferences(pd.DataFrame(pairs, columns=["winner", "loser"]))
     assert found.systems == ("x", "y", "z") and found.answer.tolist() == [0, 0, 1, 0]
-    assert (found.exchanged == -1).all() and any("each row is one of its own" in note for note in found.notes)
+    assert (found.exchanged == -1).all() and any("each row is its own" in note for note in found.notes)
 
 
 def test_turns_of_a_question_hang_together_and_repeated_answers_are_said():
@@ -165,9 +165,9 @@ BAD = {
     "winner 'z' is neither system": frame(["x", "z"]),
     "different answers to the same comparison": frame(["x", "y"], question=1),
     "'u', 'v' never met 'x', 'y'": frame(["x", "v"], model_a=["x", "u"], model_b=["y", "v"]),
-    "no row says which": frame("x", model_b="x"),
+    "no row compares two": frame("x", model_b="x"),
     "numbers .0, 1, 2.*1=A,2=B,0=tie": pd.DataFrame({"task": [1, 2, 3], "worker": "j", "label": [0, 1, 2]}),
-    "no column says who won": pd.DataFrame({"question": [1, 2], "model_a": "x", "model_b": "y"}),
+    "no column holds the winner": pd.DataFrame({"question": [1, 2], "model_a": "x", "model_b": "y"}),
     "a system has no name": frame(model_a=["x", None]),
     "no columns name the systems, and winners are 'x', 'y', 'z'": pd.DataFrame({"question": [1, 2, 3],
                                                                                "winner": list("xyz")}),
@@ -177,7 +177,7 @@ BAD = {
 def test_a_column_that_says_no_order_is_not_taken_for_one():
     placed = frame(position=["top", "side"])
     assert read_preferences(placed).exchanged.tolist() == [0, 0]
-    with pytest.raises(ValueError, match="which do not say who was shown first"):
+    with pytest.raises(ValueError, match="which do not show which came first"):
         read_preferences(placed, order="position")
 
 
@@ -194,7 +194,7 @@ def test_what_is_left_out_is_said():
     some = frame([1.2, 1.9], judge=["j", None])
     more = read_preferences(some)
     assert more.answer.tolist() == [0, 1] and more.judges == ("j", "(unnamed)")
-    assert any("1 answers name no judge" in n for n in more.notes)
+    assert any("1 answers have no judge" in n for n in more.notes)
     assert any("2 preferences between 1 and 2 were cut at 1.5" in n for n in more.notes)
     assert "1 rows that compare a system with itself" in notes and "2 rows without a winner" in notes
 
@@ -221,7 +221,7 @@ def test_systems_are_found_by_the_cells_of_columns_of_any_name(words):
         assert found.answer.tolist() == want.answer.tolist()
         assert found.exchanged.tolist() == want.exchanged.tolist() == [0, 1] * 6
     assert any(
-        "'links', 'rechts' were taken for the systems" in n for n in read_preferences(exchanged(words)).notes
+        "'links', 'rechts' were read as the systems" in n for n in read_preferences(exchanged(words)).notes
     )
     assert not any("taken for" in note for note in want.notes)
     always = pd.DataFrame(
@@ -235,14 +235,16 @@ def test_columns_that_are_not_used_are_named_where_systems_have_no_names():
         {"case": range(6), "contender": "new", "baseline": "old", "verdict": ["A", "B"] * 3}
     )
     found = read_preferences(always)
-    assert found.systems == ("A", "B") and any("Not used: 'contender', 'baseline'" in n for n in found.notes)
+    assert found.systems == ("A", "B") and any(
+        "Ignored columns: 'contender', 'baseline'" in n for n in found.notes
+    )
     wide = pd.DataFrame(
         {"question": range(4), "gpt": list("xyxy"), "claude": ["y", "y", "tie", "x"], "llama": "x"}
     )
     found = read_preferences(wide)
     assert found.systems == ("x", "y") and found.judges == ("gpt", "claude", "llama") and not found.notes
     with pytest.raises(
-        ValueError, match="columns 'urteil', 'zweites' say who won, and column 'annotator' who"
+        ValueError, match="columns 'urteil', 'zweites' hold winners, and column 'annotator' the"
     ):
         read_preferences(exchanged().assign(zweites="A"))
 

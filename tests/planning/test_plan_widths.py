@@ -165,11 +165,11 @@ def test_more_is_narrower():
 
 def test_doubtful_predictions_say_so():
     alone = Setting([0.7, 0.3], 0.9, [Labeler("a", 0.2)])
-    assert "from the priors" in approximate_width(alone, Plan(1000, (1.0,), 0)).warnings[0]
+    assert "error rates is prior" in approximate_width(alone, Plan(1000, (1.0,), 0)).warnings[0]
     three = Setting([0.7, 0.3], 0.9, [Labeler("a", 0.2, people=3)])
     for size, said in ((100, True), (400, False)):  # the priors bring 12 and 4 % of what is known
         found = approximate_width(three, Plan(size, (3.0,), 0))
-        assert any("from the priors" in text for text in found.warnings) == said
+        assert any("error rates is prior" in text for text in found.warnings) == said
     rare = Setting([0.99, 0.01], 0.9, [Labeler("a", 0.05, people=5)], rates="known")
     assert "rarest class" in approximate_width(rare, Plan(500, (5.0,), 0)).warnings[-1]
 

@@ -166,7 +166,7 @@ def test_one_class_alone_is_undefined_and_not_zero():
     assert found["brennan_prediger"].value == 1  # chance does not depend on the labels
     assert found["gwet_ac1"].value == 1  # chance agreement is 0 by definition
     for name in ("krippendorff", "fleiss"):
-        assert np.isnan(found[name].value) and "undefined here" in str(found[name])
+        assert np.isnan(found[name].value) and "undefined for these samples" in str(found[name])
         assert found[name].low <= 0 < 0.9 < found[name].high and found[name].unseen == 1  # nothing is known
     nobody = agreement(fleiss(np.array([[1, 0], [0, 1]])), 0)
     assert np.isnan([nobody.value, nobody.low, nobody.high]).all()

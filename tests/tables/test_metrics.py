@@ -86,7 +86,7 @@ def test_names_as_answers_print_them():
 
 def test_a_metric_of_one_class_wants_to_know_which():
     table = np.array([[8, 1, 1], [2, 5, 3], [0, 1, 9]])
-    with pytest.raises(ValueError, match=r"of one class: say which, recall\[a\] for example"):
+    with pytest.raises(ValueError, match=r"of one class: name it, for example recall\[a\]"):
         named_metric("recall", "abc")
     assert named_metric("recall", "abc", 1).of_table(table) == named_metric("recall[b]", "abc").of_table(
         table
@@ -97,7 +97,7 @@ def test_a_metric_of_one_class_wants_to_know_which():
 
 def test_weights_that_could_leave_the_unit_interval_are_refused(monkeypatch):
     monkeypatch.setitem(METRICS, "odds", LinearRatio("odds", num=(1, 0, 0, 0), den=(0, 0, 1, 0)))
-    with pytest.raises(ValueError, match=r"'odds' hold 1 / 0; a LinearRatio has 0 <= num <= den"):
+    with pytest.raises(ValueError, match=r"'odds' have 1 / 0, but a LinearRatio needs 0 <= num <= den"):
         named_metric("odds")
 
 

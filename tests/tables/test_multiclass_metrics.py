@@ -129,7 +129,7 @@ def test_classes_without_a_value_are_left_out():
         ("macro_g1", "unknown metric 'macro_g1'"),
         ("recall[dog]", "no class 'dog'"),
         ("g1[0]", "unknown metric"),
-        ("recall", "of one class: say which"),
+        ("recall", "of one class: name it"),
     ],
 )
 def test_unknown_names(name, message):

@@ -163,5 +163,5 @@ def test_bad_input(as_installed, change, message):
     good = {"log_likelihood": np.zeros((2, 3)), "prior": np.full(3, 1 / 3), "y_pred": np.array([0, 1])}
     with pytest.raises(ValueError, match=message):
         multiclass_posterior(**{**good, **change}, key=KEY)
-    with pytest.raises(ValueError, match="of one class: say which"):
+    with pytest.raises(ValueError, match="of one class: name it"):
         multiclass_posterior(**good, key=KEY, method="plug_in").estimate("recall")

@@ -132,7 +132,7 @@ def test_what_cannot_be_consolidated():
         def strata(self, num_labelers):
             return None
 
-    with pytest.raises(ValueError, match="does not say the law"):
+    with pytest.raises(ValueError, match="has no distribution"):
         consolidate(labels, Silent(0.1, 2), [0.5, 0.5])
 
 

@@ -122,7 +122,7 @@ SAID = {
     "binary_counts, truth": (lambda: binary_counts(np.array([0, 1]), np.array([0, 0.5])), r"y\[1\] is 0.5"),
     "binary_counts, sizes": (lambda: binary_counts(np.array([0, 1, 1]), np.array([0, 1])), "3 predictions"),
     "labeler_metrics, sizes": (lambda: labeler_metrics(np.zeros(5, int), LABELS), r"shape \(3,\)"),
-    "weak losses": (lambda: tr.weak_losses(np.ones((2, 2)), FLAT[0]), "does not tell all classes apart"),
+    "weak losses": (lambda: tr.weak_losses(np.ones((2, 2)), FLAT[0]), "does not distinguish all classes"),
     "backward": (lambda: tr.backward(FLAT), "of labeler 0"),
     "vote": (lambda: tr.vote(np.array([[0, 3]]), 2), r"predictions\[0, 1\] is 3"),
     "fit_voters": (lambda: tr.fit_voters(X[:2], LABELS), "x has shape .2, 2.; it must be .3 samples"),
@@ -133,13 +133,13 @@ SAID = {
     "impossible": (lambda: tr.fit_linear(X, LOG - np.inf, PRIOR), "impossible under every class"),
     "loss of ml": (lambda: tr.fit_linear(X, LOG, PRIOR, objective="ml", loss="brier"), "needs probabilities"),
     "loss of three": (
-        lambda: tr.fit_linear(X, np.zeros((3, 3)), THREE, loss="logistic"), "for 2 classes and there are 3"
+        lambda: tr.fit_linear(X, np.zeros((3, 3)), THREE, loss="logistic"), "for 2 classes, but there are 3"
     ),
     "network": (lambda: tr.mlp(0, 3, 2, width=0), "width must be a positive whole number, got 0"),
     "fit, batches": (lambda: run(batch_size=0), "batch_size must be a positive whole number, got 0"),
     "fit, patience": (lambda: run(patience=3), "patience needs validation"),
     "fit, validation": (lambda: run(validation=(X[:2], RHO)), r"validation: .* got \[2, 3\]"),
-    "support": (lambda: tr.fit_gaussians(X, LOG, np.array([1.0, 0.0])), "no label supports class 1"),
+    "support": (lambda: tr.fit_gaussians(X, LOG, np.array([1.0, 0.0])), "class 1 has no label"),
     "discriminative_ml, NaN": (lambda: tr.discriminative_ml(HOLE, LOG), "holds NaN in 2"),
     "mmse_risk, where": (lambda: tr.mmse_risk(LOSS, RHO, where=np.ones(2, bool)), "where has shape"),
     "estimated_auc": (lambda: tr.estimated_auc(np.zeros(4), RHO), "two classes"),

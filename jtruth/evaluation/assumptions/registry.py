@@ -21,7 +21,7 @@ from jaxtyping import Bool, Float, Num
 
 from jtruth._host import known_classes, labels_log_likelihood, majority
 from jtruth._random import Key, host_rng, stream
-from jtruth._validation import present
+from jtruth._validation import collapse_rows, present
 from jtruth.evaluation.inputs import Inputs
 from jtruth.latent import Effort, Progress
 from jtruth.learning.joint.inputs import DirichletPriors
@@ -116,8 +116,9 @@ def vote_draws(data: Inputs, key: Key) -> Num[np.ndarray, "draws classes symbols
     tied = (truth > 0).sum(axis=1) > 1
     sure = np.rint(data.table(np.where(tied[:, None], 0.0, truth))).astype(np.int64)
     draws = np.tile(sure, (_VOTE_DRAWS, 1, 1))
-    patterns, number = np.unique(np.column_stack([truth > 0, data.y_pred])[tied], axis=0, return_counts=True)
-    for (*among, symbol), times in zip(patterns, number, strict=True):
+    rows = np.column_stack([truth > 0, data.y_pred])[tied]
+    first, _, number = collapse_rows(rows)
+    for (*among, symbol), times in zip(rows[first], number, strict=True):
         classes = np.flatnonzero(among)
         even = np.full(classes.size, 1 / classes.size)
         draws[:, classes, symbol] += rng.multinomial(times, even, size=_VOTE_DRAWS)

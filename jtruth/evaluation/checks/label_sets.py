@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from jtruth import _validation as check
-from jtruth._host import log, log_sum
+from jtruth._host import across, log, log_sum
 from jtruth._iterate import squarem
 from jtruth._one_line import one_line
 from jtruth.labels import Labels
@@ -282,4 +282,4 @@ def _m_step(
 
 
 def _normal(array: np.ndarray) -> np.ndarray:
-    return array / array.sum(axis=-1, keepdims=True)
+    return array / across(np.add, array)[..., None]

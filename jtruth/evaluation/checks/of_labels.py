@@ -31,6 +31,7 @@ from scipy.special import chdtrc
 
 from jtruth._host import cross_table
 from jtruth._random import Key, host_rng
+from jtruth._validation.coded import collapse_rows
 from jtruth._validation.times import moment_text
 from jtruth._validation.words import quoted, some
 from jtruth.evaluation.checks.label_sets import sum_by
@@ -241,7 +242,8 @@ def excess(
     z: Int[np.ndarray, "samples raters"], classes: int, key: Key, aside: Bool[np.ndarray, "raters raters"]
 ) -> Excess | None:
     """What one factor leaves of the agreement of pairs, without those `aside`; None where pairs are few."""
-    rows, times = np.unique(z, axis=0, return_counts=True)
+    first, _, times = collapse_rows(z)
+    rows = z[first]
     votes = np.array([rows == c for c in range(classes)], np.float64)  # (classes, rows, raters)
     present = (rows >= 0).astype(np.float64)
     shared = present.T @ (present * times[:, None])

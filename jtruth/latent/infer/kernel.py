@@ -173,8 +173,7 @@ def _laid_out(model: LatentModel, observed: Observed) -> Iterator[tuple[str, np.
         ones = sparse.csr_array((np.ones(rows), (np.arange(rows), group)), shape=(rows, number))
         yield "pi", every, ones, np.arange(number)[:, None] * model.num_classes + state_class
     if model.num_strata > 1:
-        stratum = model.weight_row[state_class] * model.num_strata + model.state_stratum
-        yield "weights", model.stratum_prior, sparse.csr_array(np.ones((rows, 1))), stratum[None, :]
+        yield "weights", model.stratum_prior, sparse.csr_array(np.ones((rows, 1))), model.state_weight[None]
     for number, (group, seen) in enumerate(zip(model.raters, observed.symbols, strict=True)):
         raters, matrix_rows, symbols = group.prior.shape
         rater, symbol = np.divmod(np.arange(raters * symbols), symbols)

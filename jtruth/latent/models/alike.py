@@ -18,6 +18,7 @@ deviations of the family, var log Gamma(a) being about 1/a + 1/a^2. Any scale is
 density.
 """
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -27,6 +28,8 @@ from jaxtyping import Float
 from scipy.special import betaln as host_betaln
 
 from jtruth._arrays import betaln, gammaln, log_gamma_draws, metropolis, namespace
+from jtruth._host import across, log_sum
+from jtruth._one_line import one_line
 from jtruth.latent import bijections
 from jtruth.latent.bijections import log_sigmoid
 
@@ -39,11 +42,13 @@ _FARTHEST = 12.0  # of logit mu, and of log kappa and log alpha from 0: nothing 
 class Alike(NamedTuple):
     """Which rows of a group of raters are alike, and what their symbols mean."""
 
-    right: np.ndarray  # (rows,) the right symbol of each row of a matrix
-    family: np.ndarray  # (raters, rows) 0..F-1
-    log_share: np.ndarray  # (symbols,) log share of each symbol, on any scale
-    mean_prior: tuple[float, float] | np.ndarray = (1.0, 1.0)  # Beta of mu; (families, 2) if they differ
-    known: np.ndarray | None = None  # (raters, rows, symbols) earlier labels of known class
+    right: Any  # (rows,) the right symbol of each row of a matrix
+    family: Any  # (raters, rows) 0..F-1
+    log_share: Any  # (symbols,) log share of each symbol, on any scale
+    mean_prior: Any = (1.0, 1.0)  # Beta of mu; (families, 2) if they differ
+    known: Any = None  # (raters, rows, symbols) earlier labels of known class
+
+    __repr__ = one_line
 
     @property
     def num_families(self) -> int:
@@ -133,6 +138,9 @@ class RowCounts(NamedTuple):
     misses: Any  # (chains, R)
     where: tuple[np.ndarray, ...]  # chain, row and symbol: of the wrong counts above 0, or of all if traced
     wrong: Any  # those counts
+    # Of whole numbers on the host, where few differ: counts that occur, and how many have them. Of hits,
+    # misses and both (chains, families, counts); of wrong symbols (chains, matrix rows, symbols, counts).
+    tallies: tuple[tuple[np.ndarray, np.ndarray], ...] = ()
 
 
 def row_counts(alike: Alike, counts: Any) -> RowCounts:
@@ -142,11 +150,39 @@ def row_counts(alike: Alike, counts: Any) -> RowCounts:
     is_right = np.arange(symbols) == right[None, :, None]
     every = (counts if alike.known is None else counts + alike.known[None]).reshape(chains, -1, symbols)
     rest = xp.where(is_right, 0.0, every)
-    hits = xp.where(is_right, every, 0.0).sum(axis=2)
+    hits = every[:, np.arange(family.size), right]
     member = np.eye(alike.num_families)[family]
     where = np.nonzero(rest) if xp is np else tuple(np.ogrid[:chains, : family.size, :symbols])
-    wrong = rest[where] if xp is np else rest
-    return RowCounts(alike, family, right, is_right, member, rest, hits, rest.sum(axis=2), where, wrong)
+    wrong, misses = (rest[where], across(np.add, rest)) if xp is np else (rest, rest.sum(axis=2))
+    data = RowCounts(alike, family, right, is_right, member, rest, hits, misses, where, wrong)
+    return data._replace(tallies=_tallies(data)) if xp is np and alike.known is None else data
+
+
+def _tallies(data: RowCounts) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
+    """Log Gamma of a few counts, many times each, in the place of one for each row: see `RowCounts`."""
+    (chains, size), families = data.hits.shape, data.alike.num_families
+    group, shape = np.arange(chains)[:, None] * families + data.family, (chains, families)
+    made = [_tally(group, n, shape) for n in (data.hits, data.misses, data.hits + data.misses)]
+    if data.alike.log_share.size > 2:
+        (chain, row, symbol), rows = data.where, data.alike.family.shape[1]
+        shape = chains, rows, data.alike.log_share.size
+        made.append(_tally(np.ravel_multi_index((chain, row % rows, symbol), shape), data.wrong, shape))
+    few = sum(values.size for values, _ in made[:3]) * families < 2 * size
+    return tuple(made) if few and (data.alike.family == data.alike.family[0]).all() else ()
+
+
+def _tally(group: np.ndarray, counts: np.ndarray, shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+    whole = counts.astype(np.int64)
+    values = np.flatnonzero(np.bincount(whole.ravel(), minlength=1))
+    place = np.searchsorted(values, whole) + group * values.size
+    number = np.bincount(place.ravel(), minlength=int(np.prod(shape)) * values.size)
+    return values, number.reshape(*shape, values.size)
+
+
+def _log_gamma(of: np.ndarray, tally: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+    """Sum of log Gamma(of + count) over all that have these counts."""
+    values, number = tally
+    return (gammaln(of[..., None] + values) * number).sum(axis=-1)
 
 
 def move(data: RowCounts, state: Any, rng: Any) -> Any:
@@ -181,6 +217,10 @@ def _log_right(data: RowCounts, state: Any) -> Any:
     mu = 1 / (1 + xp.exp(-state[..., 0]))
     prior = first * xp.log(mu) + second * xp.log1p(-mu) + _normal(state[..., 1], KAPPA)
     each = _beta(state)
+    if data.tallies:
+        parts: Any = zip((*each, sum(each)), data.tallies, strict=False)
+        hits, misses, both = (_log_gamma(of, tally) for of, tally in parts)
+        return prior + hits + misses - both - betaln(*each) * data.member.sum(axis=0)[None]
     a, b = (p[:, data.family] for p in each)
     likelihood = betaln(a + data.hits, b + data.misses) @ data.member
     return prior + likelihood - betaln(*each) * data.member.sum(axis=0)[None]
@@ -190,6 +230,12 @@ def _log_wrong(data: RowCounts, state: Any) -> Any:
     """log p(wrong symbols, alpha, g) as a density of (log alpha, g), (chains, families)."""
     alpha = namespace(state).exp(state[..., 2])
     prior = _normal(state[..., 2], _pattern_centre(data.alike.log_share.size))
+    if data.tallies:
+        size = data.alike.family.shape[1]
+        cells = alpha[:, data.family[:size], None] * _pattern(data, state)(*_places(len(alpha), size, data))
+        terms = _log_gamma(cells, data.tallies[3]) - gammaln(cells) * data.tallies[3][1].sum(axis=-1)
+        each = gammaln(alpha) * data.member.sum(axis=0) - _log_gamma(alpha, data.tallies[1])
+        return prior + each + terms.sum(axis=2) @ data.member[:size]
     of_row = alpha[:, data.family]
     rows = gammaln(of_row) - gammaln(of_row + data.misses)
     chain, row, symbol = data.where
@@ -230,13 +276,17 @@ def _pattern(data: RowCounts, state: Any):
     return q
 
 
+def _places(chains: int, rows: int, data: RowCounts) -> tuple[np.ndarray, ...]:
+    return tuple(np.ogrid[:chains, :rows, : data.alike.log_share.size])
+
+
 def draw_rows(data: RowCounts, state: Any, rng: Any) -> Any:
     """Log of one draw of every row given counts and families, (chains, R, symbols)."""
     xp, symbols = namespace(state), data.counts.shape[2]
     a, b = (p[:, data.family] for p in _beta(state))
     concentration = xp.stack([a + data.hits, b + data.misses], axis=2)
     if symbols > 2:
-        q = _pattern(data, state)(*np.ogrid[tuple(slice(n) for n in data.counts.shape)])
+        q = _pattern(data, state)(*_places(*data.counts.shape[:2], data))
         alpha = xp.exp(state[..., 2])[:, data.family, None]
         wrong = xp.where(data.is_right, 1.0, alpha * q + data.counts)  # 1: replaced below
         concentration = xp.concatenate([concentration, wrong], axis=2)
@@ -244,8 +294,7 @@ def draw_rows(data: RowCounts, state: Any, rng: Any) -> Any:
     odds, logs = drawn[..., :2], xp.zeros(data.counts.shape)
     if symbols > 2:
         logs = xp.where(data.is_right, -np.inf, drawn[..., 2:])
-        logs = logs - logs.max(axis=2, keepdims=True)
-        logs = logs - xp.log(xp.exp(logs).sum(axis=2, keepdims=True))
+        logs = logs - (log_sum(logs)[..., None] if xp is np else jax.nn.logsumexp(logs, 2, keepdims=True))
     odds = odds - xp.logaddexp(odds[..., :1], odds[..., 1:])
     return xp.where(data.is_right, odds[..., :1], logs + odds[..., 1:])
 
@@ -253,87 +302,84 @@ def draw_rows(data: RowCounts, state: Any, rng: Any) -> Any:
 _LEAST = 1e-6  # of a concentration: the gamma function of float32 needs one
 
 
-class Families(NamedTuple):
-    """Families of the rows of a group of raters. F families, T raters, R rows, U symbols."""
-
-    member: Any  # (T, R, F) one-hot
-    right: Any  # (R, U) one-hot
-    wrong: Any  # (R, U, U - 1) one-hot: which symbol is the k-th wrong one
-    log_share: Any  # (R, U - 1) of the wrong symbols
-    mean: Any  # (F, 2) Beta law of mu
-    constant: Any  # () of the Beta laws of mu, of normal laws
+def by_family(alike: Alike) -> Alike:
+    """The same with a Beta law of every family, as log densities take it."""
+    means = np.broadcast_to(alike.mean_prior, (alike.num_families, 2)).astype(np.float64)
+    return alike._replace(mean_prior=means)
 
 
-def families(alike: Alike) -> Families:
-    """The arrays of rows that are alike."""
-    symbols, number = alike.log_share.size, alike.num_families
-    others = np.array([[u for u in range(symbols) if u != c] for c in alike.right])
-    mean = np.broadcast_to(alike.mean_prior, (number, 2)).astype(np.float64)
-    normals = 1 if symbols == 2 else 2
-    constant = -host_betaln(*mean.T).sum() - number * normals * np.log(SPREAD * np.sqrt(2 * np.pi))
-    arrays = (
-        np.eye(number)[alike.family], np.eye(symbols)[alike.right], np.eye(symbols)[others].swapaxes(1, 2),
-        alike.log_share[others], mean, constant,
-    )  # fmt: skip
-    return Families(*(np.asarray(a, np.float32) for a in arrays))
+def constant(alike: Alike) -> float:
+    """Of the log density of families: Beta laws of mu, normal laws of the others; `alike` of `by_family`."""
+    normals = alike.num_families * (1 if alike.log_share.size == 2 else 2)
+    return -host_betaln(*alike.mean_prior.T).sum() - normals * np.log(SPREAD * np.sqrt(2 * np.pi))
 
 
-def number_of(group: Families) -> int:
-    """Coordinates of a family: of two symbols no pattern of errors is to be learned."""
-    return 2 if group.right.shape[1] == 2 else 4
+def shape_of(alike: Alike) -> tuple[int, int]:
+    """Families and coordinates of each: of two symbols no pattern of errors is to be learned."""
+    return len(alike.mean_prior), 2 if alike.log_share.size == 2 else 4
 
 
-def state(group: Families, f: Any) -> Any:
+def _wrong(alike: Alike) -> Any:
+    """(R, U - 1) which symbol is the k-th wrong one."""
+    k, right = np.arange(alike.log_share.size - 1, dtype=np.int32)[None], alike.right[:, None]
+    return k + (k >= right).astype(np.int32)
+
+
+def state(alike: Alike, f: Any) -> Any:
     """(F, 4, P): logit mu, log kappa, log alpha and g, from coordinates (F, 2 or 4, P).
 
     Beyond `_FARTHEST` they change no more: of a kappa of 1e9 log Gamma has no digit left in float32, and the
     density is as high as rounding makes it.
     """
     f = jnp.clip(f, -_FARTHEST, _FARTHEST)
-    if number_of(group) == 4:
+    if f.shape[1] == 4:
         return jnp.concatenate([f[:, :3], jax.nn.sigmoid(f[:, 3:])], axis=1)
     return jnp.concatenate([f, jnp.zeros_like(f[:, :1]), jnp.full_like(f[:, :1], 0.5)], axis=1)
 
 
-def log_families(group: Families, f: Any) -> Any:
-    """Log density of the coordinates of the families, (P,)."""
-    odds, first, second = f[:, 0], group.mean[:, :1], group.mean[:, 1:]
+def log_families(alike: Alike, f: Any) -> Any:
+    """Log density of the coordinates of the families, (P,), less `constant`."""
+    odds, first, second = f[:, 0], alike.mean_prior[:, :1], alike.mean_prior[:, 1:]
     density = first * log_sigmoid(odds) + second * log_sigmoid(-odds)
     density = density + _normal(f[:, 1], KAPPA)
-    if number_of(group) == 4:
-        density = density + _normal(f[:, 2], _pattern_centre(group.right.shape[1]))
+    if f.shape[1] == 4:
+        density = density + _normal(f[:, 2], _pattern_centre(alike.log_share.size))
         density = density + log_sigmoid(f[:, 3]) + log_sigmoid(-f[:, 3])
-    return density.sum(axis=0) + group.constant
+    return density.sum(axis=0)
 
 
-def _law(group: Families, f: Any) -> tuple[Any, ...]:
+def _law(alike: Alike, f: Any) -> tuple[Any, ...]:
     """Parameters a and b (F, P) of the Beta laws of d, and centre and scale of logit d.
 
     And of the wrong symbols concentrations alpha q (F, R, U - 1, P), and centres (F, R, U - 2, P) and scales
     (F, P) of their log ratios; None for two symbols.
     """
-    of, wrong = state(group, f), group.right.shape[1] - 1
+    of, wrong = state(alike, f), alike.log_share.size - 1
     kappa = jnp.exp(of[:, 1])
     a = kappa * jax.nn.sigmoid(of[:, 0]) + _LEAST
     b = kappa * jax.nn.sigmoid(-of[:, 0]) + _LEAST
     scale = jnp.sqrt(1 / a + 1 / a**2 + 1 / b + 1 / b**2)
     if wrong == 1:
         return a, b, jnp.log(a / b), scale, None, None, None
-    log_q = jax.nn.log_softmax(of[:, 3, None, None] * group.log_share[None, :, :, None], axis=2)
+    log_q = jax.nn.log_softmax(
+        of[:, 3, None, None] * alike.log_share[_wrong(alike)][None, :, :, None], axis=2
+    )
     alpha = jnp.exp(of[:, 2])
     each = alpha / wrong
-    centres = jnp.einsum("ko,frkp->frop", bijections.basis(wrong), log_q)
+    centres = jnp.einsum("ko,frkp->frop", bijections.basis(wrong, f.dtype), log_q)
     q = alpha[:, None, None] * jnp.exp(log_q) + _LEAST
     return a, b, jnp.log(a / b), scale, q, centres, jnp.sqrt(1 / each + 1 / each**2)
 
 
-def rows(group: Families, f: Any, z: Any) -> tuple[Any, Any]:
+def rows(alike: Alike, f: Any, z: Any) -> tuple[Any, Any]:
     """Logs of the rows (T, R, U, P) from coordinates z (T, R, U - 1, P), and the log density of z, (P,)."""
-    a, b, centre, scale, q, centres, scales = _law(group, f)
-    of_rows = group.member.sum(axis=0).T  # (F, R) how many raters' rows are of a family
+    a, b, centre, scale, q, centres, scales = _law(alike, f)
+    symbols, one_hot = alike.log_share.size, partial(jax.nn.one_hot, dtype=f.dtype)
+    member = one_hot(alike.family, len(f))  # (T, R, F)
+    of_rows = member.sum(axis=0).T  # (F, R) how many raters' rows are of a family
 
     def spread(values: Any) -> Any:  # (F, P) -> (T, R, P)
-        return jnp.einsum("trf,fp->trp", group.member, values)
+        return jnp.einsum("trf,fp->trp", member, values)
 
     logit = spread(centre) + spread(scale) * z[:, :, 0]
     right, miss = log_sigmoid(logit), log_sigmoid(-logit)
@@ -341,32 +387,50 @@ def rows(group: Families, f: Any, z: Any) -> tuple[Any, Any]:
     each = gammaln(a + b) - gammaln(a) - gammaln(b) + jnp.log(scale)
     wrong = miss[:, :, None]
     if q is not None:
-        u = jnp.einsum("trf,frop->trop", group.member, centres) + spread(scales)[:, :, None] * z[:, :, 1:]
+        u = jnp.einsum("trf,frop->trop", member, centres) + spread(scales)[:, :, None] * z[:, :, 1:]
         w = bijections.log_rows(u)
-        density = density + (jnp.einsum("trf,frop->trop", group.member, q) * w).sum(axis=(0, 1, 2))
+        density = density + (jnp.einsum("trf,frop->trop", member, q) * w).sum(axis=(0, 1, 2))
         norm = gammaln(q.sum(axis=2)) - gammaln(q).sum(axis=2)  # (F, R, P)
         free = w.shape[2] - 1
-        norm = norm + free * jnp.log(scales)[:, None] + np.float32(0.5 * np.log(w.shape[2]))
+        norm = norm + free * jnp.log(scales)[:, None] + float(0.5 * np.log(w.shape[2]))
         density = density + (of_rows[:, :, None] * norm).sum(axis=(0, 1))
         wrong = wrong + w
     density = density + (of_rows.sum(axis=1)[:, None] * each).sum(axis=0)
-    logs = jnp.einsum("trop,ruo->trup", wrong, group.wrong)
-    return logs + jnp.einsum("trp,ru->trup", right, group.right), density
+    logs = jnp.einsum("trop,rou->trup", wrong, one_hot(_wrong(alike), symbols))
+    return logs + jnp.einsum("trp,ru->trup", right, one_hot(alike.right, symbols)), density
 
 
-def draw(group: Families, rng: np.random.Generator, number: int) -> tuple[np.ndarray, np.ndarray]:
+def coordinates(alike: Alike, state: Any, rows: Any) -> tuple[Any, Any]:
+    """Coordinates (F, 2 or 4) and (T, R, U - 1) of one point, from its `state` (F, 4) and rows (T, R, U)."""
+    g = state[:, 3:]
+    f = state[:, :2] if rows.shape[2] == 2 else jnp.concatenate([state[:, :3], jnp.log(g / (1 - g))], 1)
+    law: list[Any] = [None if a is None else a[..., 0] for a in _law(alike, f[..., None])]
+    (_, _, centre, scale, _, centres, scales), of = law, alike.family
+    right = jnp.take_along_axis(rows, alike.right[None, :, None], axis=2)[..., 0]
+    z = ((jnp.log(right) - jnp.log1p(-right) - centre[of]) / scale[of])[..., None]
+    if centres is None:
+        return f, z
+    r = np.arange(rows.shape[1])
+    u = jnp.log(rows[:, r[:, None], _wrong(alike)]) @ bijections.basis(rows.shape[2] - 1, rows.dtype)
+    return f, jnp.concatenate([z, (u - centres[of, r[None]]) / scales[of][..., None]], axis=2)
+
+
+def draw(alike: Alike, rng: np.random.Generator, number: int) -> tuple[np.ndarray, np.ndarray]:
     """Coordinates of families (F, 2 or 4, P) and of rows (T, R, U - 1, P), drawn from the prior."""
-    (_, rows, count), symbols = group.member.shape, group.right.shape[1]
-    logs = [log_gamma_draws(np.tile(group.mean[:, k, None], (1, number)).astype(float), rng) for k in (0, 1)]
+    rows, count = alike.family.shape[1], len(alike.mean_prior)
+    symbols = alike.log_share.size
+    logs = [
+        log_gamma_draws(np.tile(alike.mean_prior[:, k, None], (1, number)).astype(float), rng) for k in (0, 1)
+    ]
     parts = [logs[0] - logs[1], KAPPA + SPREAD * rng.standard_normal((count, number))]
     if symbols > 2:
         parts.append(np.log(symbols - 1) + SPREAD * rng.standard_normal((count, number)))
         parts.append(rng.logistic(size=(count, number)))
     f = np.clip(np.stack(parts, axis=1), -12, 12).astype(np.float32)
     with jax.ensure_compile_time_eval():
-        law: list[Any] = [None if a is None else np.asarray(a, np.float64) for a in _law(group, f)]
+        law: list[Any] = [None if a is None else np.asarray(a, np.float64) for a in _law(alike, f)]
     (a, b, centre, scale), (q, centres, scales) = law[:4], law[4:]
-    of = group.member.argmax(axis=2)  # (T, R)
+    of = alike.family
     logit = log_gamma_draws(a[of], rng) - log_gamma_draws(b[of], rng)
     z = ((logit - centre[of]) / scale[of])[:, :, None]
     if q is not None:

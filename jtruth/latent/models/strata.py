@@ -7,67 +7,56 @@ chain in one of them never learns. The density of all images together is
     log prior = rest + sum_c log( named_c + exchanged_c ),
 
 points stay where easy samples are easier (`fold`), and a draw gets its names by the prior (`unfold`).
+
+`log_density` is the same density for anybody's sampler or optimizer, of one image: a function of a tree of
+log ratios, whose arrays have the dtype of these. `constrain` and `unconstrain` are the way to probabilities
+and back.
 """
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array, Float
 
 from jtruth._arrays import gammaln, log_gamma_draws
 from jtruth._host import log
-from jtruth._validation import present
-from jtruth.latent import bijections
-from jtruth.latent.density import Channel
+from jtruth.latent import bijections, density
+from jtruth.latent.density import Channel, Seen
 from jtruth.latent.model import Kind, LatentModel, Raters
 from jtruth.latent.models import alike
 
 _LEAST = 1e-6  # of a concentration
 
 
-class Simplex(NamedTuple):
-    """Rows of probabilities that are drawn, Dirichlet with these concentrations."""
-
-    concentration: Any  # (L, R, U): L tables of R rows
-    constant: Any  # () of the density
-    exchanged: Any = None  # the same if the strata of every class had exchanged names; None: they cannot
-
-
-class Group(NamedTuple):
-    """Raters with the same symbols. T raters, R rows, U symbols, S states; one of the laws is given."""
-
-    uses: Any  # (R, S) one-hot: the row of each state; nothing where the offset explains the symbol
-    size: Any  # (T, R, U) zeros
-    rows: Simplex | None = None  # (T, R, U)
-    common: Simplex | None = None  # (1, R, U) the rows that all have in common
-    strength: Any = None  # () of the raters' rows around these
-    families: alike.Families | None = None
-
-
 class Strata(NamedTuple):
-    """Arrays of the model. C classes, V groups of samples, W rows of weights, H strata."""
+    """A `LatentModel` as compiled programs take it, with what is better computed on the host."""
 
-    of_class: Any  # (C, S) one-hot
-    prior: Simplex | None  # (1, V, C); None: known
-    log_prior: Any  # (C,) where it is known
-    weights: Simplex | None  # (1, W, H); None: fixed, or one stratum
+    model: LatentModel  # float32; what is fixed is what has no constant here
+    # of "pi", "weights", "raters0" or else "common0", ...: the part of the log density that is known
+    constants: dict[str, Any]
+    log_class: Any  # (V, C) log class shares of each group of samples where they are known, else zeros
     log_weights: Any  # (W, H) log weights where they are not drawn
-    of_weight: Any  # (W, H, S) one-hot
-    raters: tuple[Group, ...]
     # How points change when a class's strata exchange names: coordinates that go with its strata (C, size)
     # one-hot, where a coordinate comes from then, and its sign (size,); and `better` (C, size), by which the
     # first stratum is the easier one where the product is not negative
     names: tuple[Any, Any, Any, Any] | None = None
 
+    def exchanged(self, prior: Any) -> Any:
+        """Concentrations (L, R, U) if the strata of every class exchanged names; None where they do not."""
+        states = self.model.num_classes * self.model.num_strata
+        return _exchanged(prior) if self.names is not None and prior.shape[1] == states else None
+
 
 class _Coordinates:
     """Coordinates, read one part after the other, and their log density so far."""
 
-    def __init__(self, x: Any, classes: int = 0):
-        self.x, self.first, self.classes, points = x, 0, classes, x.shape[1]
-        self.rest = jnp.zeros(points, jnp.float32)  # of what does not depend on the names of strata
-        self.named = jnp.zeros((2, classes, points), jnp.float32)  # by class: names as they are, exchanged
+    def __init__(self, x: Any, classes: int, stretch: bool):
+        self.x, self.first, self.classes, self.stretch, points = x, 0, classes, stretch, x.shape[1]
+        self.rest = jnp.zeros(points, x.dtype)  # of what does not depend on the names of strata
+        self.named = jnp.zeros((2, classes, points), x.dtype)  # by class: names as they are, exchanged
 
     def take(self, *shape: int) -> Any:
         """The next coordinates, (*shape, P)."""
@@ -76,56 +65,65 @@ class _Coordinates:
 
     def logs(self, tables: int, rows: int, symbols: int) -> Any:
         """Logs of rows (L, R, U, P) whose law is not yet added, only the derivative."""
-        u, slope = bijections.stretched(self.take(tables, rows, symbols - 1))
-        self.rest = self.rest + slope.reshape(-1, self.x.shape[1]).sum(axis=0)
+        u = self.take(tables, rows, symbols - 1)
+        if self.stretch:
+            u, slope = bijections.stretched(u)
+            self.rest = self.rest + slope.reshape(-1, self.x.shape[1]).sum(axis=0)
         return bijections.log_rows(u)
 
-    def rows(self, law: Simplex) -> Any:
-        """Logs of Dirichlet rows (L, R, U, P)."""
-        logs = self.logs(*law.concentration.shape)
-        if law.exchanged is None:
-            self.rest = self.rest + (law.concentration[..., None] * logs).sum(axis=(0, 1, 2))
+    def rows(self, prior: Any, constant: Any, exchanged: Any = None) -> Any:
+        """Logs of Dirichlet rows (L, R, U, P), by their concentrations (L, R, U)."""
+        logs = self.logs(*prior.shape)
+        if exchanged is None:
+            self.rest = self.rest + (prior[..., None] * logs).sum(axis=(0, 1, 2))
         else:
-            both = jnp.stack([law.concentration, law.exchanged])[..., None] * logs[None]
+            both = jnp.stack([prior, exchanged])[..., None] * logs[None]
             of_rows = both.sum(axis=(1, 3))  # (2, R, P); the rows of a class follow each other
             of_class = of_rows.reshape(2, self.classes, -1, logs.shape[-1]).sum(axis=2)
             self.named = self.named + of_class
-        self.rest = self.rest + law.constant
+        self.rest = self.rest + constant
         return logs
 
-    def group(self, group: Group) -> dict[str, Any]:
+    def raters(self, arrays: Strata, k: int) -> dict[str, Any]:
         """Logs of a group's "raters" (T, R, U, P) and of their "common" rows, and its "families"."""
-        raters, rows, symbols = group.size.shape
-        if group.rows is not None:
-            return {"raters": self.rows(group.rows)}
-        if group.families is not None:
-            f = self.take(group.families.mean.shape[0], alike.number_of(group.families))
-            logs, more = alike.rows(group.families, f, self.take(raters, rows, symbols - 1))
-            self.rest = self.rest + more + alike.log_families(group.families, f)
-            return {"raters": logs, "families": alike.state(group.families, f)}
-        common = self.rows(present(group.common, "a law of the rows"))[0]
+        group, constants = arrays.model.raters[k], arrays.constants
+        raters, rows, symbols = group.prior.shape
+        if group.alike is not None:
+            f = self.take(*alike.shape_of(group.alike))
+            logs, more = alike.rows(group.alike, f, self.take(raters, rows, symbols - 1))
+            self.rest = self.rest + more + (alike.log_families(group.alike, f) + constants[f"raters{k}"])
+            return {"raters": logs, "families": alike.state(group.alike, f)}
+        if group.common_prior is None:
+            return {"raters": self.rows(group.prior, constants[f"raters{k}"], arrays.exchanged(group.prior))}
+        prior = group.common_prior[None]
+        common = self.rows(prior, constants[f"common{k}"], arrays.exchanged(prior))[0]
         logs = self.logs(raters, rows, symbols)
         a = group.strength * jnp.exp(common) + _LEAST
         each = gammaln(a.sum(axis=1)) - gammaln(a).sum(axis=1)
-        constant = np.float32(rows * 0.5 * np.log(symbols))
+        constant = float(rows * 0.5 * np.log(symbols))
         law = (a * logs.sum(axis=0)).sum(axis=(0, 1)) + raters * (each.sum(axis=0) + constant)
         self.rest = self.rest + law
         return {"raters": logs, "common": common}
 
 
-@jax.jit  # traced once where several questions are asked of the same points
-def _unpacked(arrays: Strata, x: Any) -> tuple[dict[str, Any], Any, Any]:
+# traced once where several questions are asked of the same points
+@partial(jax.jit, static_argnames="stretch")
+def _unpacked(arrays: Strata, x: Any, stretch: bool = True) -> tuple[dict[str, Any], Any, Any]:
     """Logs of everything by the names that a Gibbs sampler gives it, and both parts of the log density."""
-    part, logs = _Coordinates(x, arrays.of_class.shape[0]), {}
-    if arrays.prior is not None:
-        logs["pi"] = part.rows(arrays.prior)[0]
+    model, constants = arrays.model, arrays.constants
+    part, logs = _Coordinates(x, model.num_classes, stretch), {}
+    if "pi" in constants:
+        prior = jnp.broadcast_to(model.class_prior[None, None], (1, *arrays.log_class.shape))
+        logs["pi"] = part.rows(prior, constants["pi"])[0]
     logs["weights"] = jnp.broadcast_to(
         arrays.log_weights[:, :, None], (*arrays.log_weights.shape, x.shape[1])
     )
-    if arrays.weights is not None:
-        logs["weights"] = part.rows(arrays.weights)[0]
-    for k, group in enumerate(arrays.raters):
-        logs |= {f"{name}{k}": values for name, values in part.group(group).items()}
+    if "weights" in constants:
+        prior = model.stratum_prior[None]
+        other = None if arrays.names is None else prior[..., ::-1]
+        logs["weights"] = part.rows(prior, constants["weights"], other)[0]
+    for k in range(len(model.raters)):
+        logs |= {f"{name}{k}": values for name, values in part.raters(arrays, k).items()}
     return logs, part.rest, part.named
 
 
@@ -168,149 +166,235 @@ def unfold(arrays: Strata, x: Any, u: Any) -> Any:
 
 def channel(arrays: Strata, x: Any) -> Channel:
     """What the coordinates mean."""
-    logs, states = _unpacked(arrays, x)[0], arrays.of_class.shape[1]
-    known = jnp.broadcast_to(arrays.log_prior[None, :, None], (1, arrays.log_prior.size, x.shape[1]))
-    of_class = jnp.einsum("vcp,cs->vsp", logs.get("pi", known), arrays.of_class)
-    level = jnp.einsum("whp,whs->sp", logs["weights"], arrays.of_weight)
-    seen = [
-        jnp.einsum("trup,rs->tusp", logs[f"raters{k}"], group.uses).reshape(-1, states, x.shape[1])
-        for k, group in enumerate(arrays.raters)
-    ]
+    return _channel(arrays, _unpacked(arrays, x)[0], x)
+
+
+def _channel(arrays: Strata, logs: dict[str, Any], x: Any) -> Channel:
+    model, points = arrays.model, x.shape[1]
+
+    def uses(row: Any, rows: int) -> Any:
+        """(rows, states) 1 at the row that each state uses."""
+        return (np.arange(rows, dtype=np.int32)[:, None] == row[None]).astype(x.dtype)
+
+    known = jnp.broadcast_to(arrays.log_class[..., None], (*arrays.log_class.shape, points))
+    of_class = jnp.einsum("vcp,cs->vsp", logs.get("pi", known), uses(model.state_class, model.num_classes))
+    of_weight = uses(model.state_weight, model.stratum_prior.size).reshape(*model.stratum_prior.shape, -1)
+    level = jnp.einsum("whp,whs->sp", logs["weights"], of_weight)
+    seen = []
+    for k, group in enumerate(model.raters):
+        rows = uses(group.row_of_state, group.prior.shape[1])
+        of_state = jnp.einsum("trup,rs->tusp", logs[f"raters{k}"], rows)
+        seen.append(of_state.reshape(-1, level.shape[0], points))
     return Channel(of_class, level, jnp.concatenate(seen))
 
 
 def named(arrays: Strata, x: Any) -> dict[str, Any]:
     """Natural parameters by the names that a Gibbs sampler gives them."""
-    logs = _unpacked(arrays, x)[0]
+    return _natural(_unpacked(arrays, x)[0])
+
+
+def _natural(logs: dict[str, Any]) -> dict[str, Any]:
     if logs["weights"].shape[1] == 1:
         del logs["weights"]
     return {name: a if name.startswith("families") else jnp.exp(a) for name, a in logs.items()}
 
 
+def log_density(parameters: dict[str, Any], rows: Seen, model: LatentModel) -> Float[Array, ""]:
+    """Log density of parameters and labels, with the true classes summed out, in unconstrained coordinates.
+
+    It is a pure function of `parameters` and `rows`, for optax, BlackJAX, and NumPyro's `potential_fn` (minus
+    it). The constant `rows.times @ rows.saturated` is left out: without it float32 has enough digits.
+
+    Args:
+        parameters: a pytree as `unconstrain` returns it, float32 or float64. Dirichlet rows are isometric log
+            ratios (Egozcue et al. 2003; `jtruth.latent.bijections`), and the Jacobian is included.
+        rows: equal samples merged, for example those of `learning.joint_model`.
+        model: with concrete arrays. It is not traced.
+
+    Raises:
+        ValueError: parameters of other names or shapes than the model and its rows have.
+    """
+    arrays, x = _flat(parameters, model)
+    groups = rows.design.shape[1] - sum(g.prior[:, 0].size for g in model.raters)
+    if groups != len(arrays.log_class):
+        here = len(arrays.log_class)
+        raise ValueError(
+            f"rows are of {groups} groups of samples, pi of {here}: prior_means(model, {groups})"
+        )
+    logs, prior, _ = _unpacked(arrays, x, stretch=False)
+    seen = jax.tree.map(lambda a: jnp.asarray(a, x.dtype), rows)
+    return (density.log_likelihood(_channel(arrays, logs, x), seen) + prior)[0]
+
+
+def constrain(parameters: dict[str, Any], model: LatentModel) -> dict[str, Any]:
+    """Probabilities from the unconstrained parameters of `log_density`.
+
+    Returns:
+        What the model does not hold fixed, of these: `pi` (groups, classes), class shares; `weights` (classes
+        or 1, strata); `raters0`, `raters1` (raters, rows, symbols), the labelers and the classifier;
+        `common0` (rows, symbols), rows around which theirs are; `families0` (families, 4), see
+        `latent.models.alike`.
+    """
+    arrays, x = _flat(parameters, model)
+    return {k: a[..., 0] for k, a in _natural(_unpacked(arrays, x, stretch=False)[0]).items()}
+
+
+def unconstrain(values: dict[str, Any], model: LatentModel) -> dict[str, Any]:
+    """Unconstrained parameters for `log_density`, from `values` as `constrain` returns them."""
+    found = {}
+    for name in shapes_of(arrays_of(model)):
+        rows = jnp.asarray(values[name])
+        if name.startswith("raters") and (family := model.raters[int(name[6:])].alike) is not None:
+            name_of_state = name.replace("raters", "families")
+            state = jnp.asarray(values[name_of_state])
+            family = jax.tree.map(partial(_as, dtype=rows.dtype), alike.by_family(family))
+            found[name_of_state], found[name] = alike.coordinates(family, state, rows)
+        elif not name.startswith("families"):
+            found[name] = jnp.log(rows) @ bijections.basis(rows.shape[-1], rows.dtype)
+    return found
+
+
+def prior_means(model: LatentModel, groups: int = 1) -> dict[str, np.ndarray]:
+    """Prior means, as values for `unconstrain`: a start for a sampler or an optimizer."""
+    arrays, found = arrays_of(model, groups, np.float64), {}
+    laws = {"pi": np.tile(model.class_prior, (groups, 1)), "weights": model.stratum_prior}
+    for k, group in enumerate(model.raters):
+        laws |= {f"raters{k}": group.prior, f"common{k}": group.common_prior}
+        if group.alike is not None:
+            found[f"families{k}"] = alike.first_state(group.alike, 1)[0]
+    for name in shapes_of(arrays).keys() - found.keys():
+        found[name] = laws[name] / laws[name].sum(axis=-1, keepdims=True)
+    return found
+
+
+def _flat(parameters: dict[str, Any], model: LatentModel) -> tuple[Strata, Any]:
+    """The arrays of a model, without images, and one point (size, 1)."""
+    given = {name: jnp.shape(a) for name, a in parameters.items()}
+    dtype = jnp.result_type(*parameters.values())
+    arrays = arrays_of(model, given.get("pi", (1,))[0], dtype)._replace(names=None)
+    shapes = shapes_of(arrays)
+    if given != shapes:
+        raise ValueError(f"this model has the parameters {shapes}; got {given}")
+    return arrays, jnp.concatenate([jnp.ravel(parameters[name]) for name in shapes])[:, None]
+
+
 def draw(arrays: Strata, rng: np.random.Generator, number: int) -> np.ndarray:
     """Points of the prior, (size, P)."""
-    laws = [law for law in (arrays.prior, arrays.weights) if law is not None]
-    parts = [_drawn(law, rng, number)[1] for law in laws]
-    for group in arrays.raters:
-        if group.rows is not None:
-            parts.append(_drawn(group.rows, rng, number)[1])
-        elif group.families is not None:
-            parts += alike.draw(group.families, rng, number)
+    model, parts = arrays.model, []
+    if "pi" in arrays.constants:
+        parts.append(_drawn(np.tile(model.class_prior, (1, len(arrays.log_class), 1)), rng, number)[1])
+    if "weights" in arrays.constants:
+        parts.append(_drawn(model.stratum_prior[None], rng, number)[1])
+    for group in model.raters:
+        if group.alike is not None:
+            parts += alike.draw(group.alike, rng, number)
+        elif group.common_prior is None:
+            parts.append(_drawn(group.prior, rng, number)[1])
         else:
-            logs, x = _drawn(group.common, rng, number)
+            logs, x = _drawn(group.common_prior[None], rng, number)
             logs = logs - np.logaddexp.reduce(logs, axis=2, keepdims=True)
-            a = np.tile(float(group.strength) * np.exp(logs) + _LEAST, (group.size.shape[0], 1, 1, 1))
+            a = np.tile(float(group.strength) * np.exp(logs) + _LEAST, (len(group.prior), 1, 1, 1))
             parts += [x, bijections.unstretched(bijections.ratios(log_gamma_draws(a, rng)))]
     return np.concatenate([np.asarray(part).reshape(-1, number) for part in parts])
 
 
-def _drawn(law: Any, rng: np.random.Generator, number: int) -> tuple[np.ndarray, np.ndarray]:
+def _drawn(prior: Any, rng: np.random.Generator, number: int) -> tuple[np.ndarray, np.ndarray]:
     """Logs of rows, up to a constant, and their coordinates."""
-    a = np.asarray(law.concentration, np.float64)[..., None]
-    logs = log_gamma_draws(np.tile(a, number), rng)
+    logs = log_gamma_draws(np.tile(np.asarray(prior, np.float64)[..., None], number), rng)
     return logs, bijections.unstretched(bijections.ratios(logs))
+
+
+def shapes_of(arrays: Strata) -> dict[str, tuple[int, ...]]:
+    """Coordinates by name, in the order in which they follow each other."""
+    model, shapes = arrays.model, {}
+    if "pi" in arrays.constants:
+        shapes["pi"] = len(arrays.log_class), model.num_classes - 1
+    if "weights" in arrays.constants:
+        shapes["weights"] = len(model.stratum_prior), model.num_strata - 1
+    for k, group in enumerate(model.raters):
+        raters, rows, symbols = group.prior.shape
+        if group.alike is not None:
+            shapes[f"families{k}"] = alike.shape_of(group.alike)
+        elif group.common_prior is not None:
+            shapes[f"common{k}"] = rows, symbols - 1
+        shapes[f"raters{k}"] = raters, rows, symbols - 1
+    return shapes
 
 
 def size_of(arrays: Strata) -> int:
     """Number of coordinates."""
-    laws = [
-        arrays.prior,
-        arrays.weights,
-        *(law for group in arrays.raters for law in (group.rows, group.common)),
-    ]
-    size = sum(law.concentration[..., 1:].size for law in laws if law is not None)
-    for group in arrays.raters:
-        size += 0 if group.rows is not None else group.size[..., 1:].size
-        if group.families is not None:
-            size += group.families.mean.shape[0] * alike.number_of(group.families)
-    return size
+    return sum(int(np.prod(shape)) for shape in shapes_of(arrays).values())
 
 
-def arrays_of(model: LatentModel, groups: int = 1) -> Strata:
+def arrays_of(model: LatentModel, groups: int = 1, dtype: Any = np.float32) -> Strata:
     """The arrays of a model whose samples have so many class priors."""
-    classes, states = model.num_classes, model.state_class
-    place = model.weight_row[states] * model.num_strata + model.state_stratum
-    of_weight = np.zeros((model.stratum_prior.size, states.size), np.float32)
-    of_weight[place, np.arange(states.size)] = 1.0
     share = model.stratum_prior / model.stratum_prior.sum(axis=1, keepdims=True)
-    exchange = may_exchange(model)
-    drawn, weights = model.num_strata > 1 and not model.weights_fixed, model.stratum_prior[None]
-    known = np.maximum(log(model.class_prior), -1e9) if model.class_fixed else np.zeros(classes)
-    arrays = Strata(
-        log_prior=known.astype(np.float32),
-        of_class=(np.arange(classes)[:, None] == states[None]).astype(np.float32),
-        prior=None if model.class_fixed else _law(np.tile(model.class_prior, (1, groups, 1))),
-        weights=_law(weights, weights[..., ::-1] if exchange else None) if drawn else None,
-        log_weights=log(share).astype(np.float32),
-        of_weight=of_weight.reshape(*model.stratum_prior.shape, states.size),
-        raters=tuple(_arrays(raters, exchange) for raters in model.raters),
-    )
-    return arrays._replace(names=_names(model, arrays)) if exchange else arrays
+    known = np.maximum(log(model.class_prior), -1e9) if model.class_fixed else np.zeros(model.num_classes)
+    laws = {} if model.class_fixed else {"pi": np.tile(model.class_prior, (groups, 1))}
+    if model.num_strata > 1 and not model.weights_fixed:
+        laws["weights"] = model.stratum_prior
+    raters = []
+    for k, group in enumerate(model.raters):
+        if group.alike is not None:
+            group = group._replace(alike=alike.by_family(group.alike))
+        elif group.common_prior is not None:
+            laws[f"common{k}"] = group.common_prior
+        else:
+            laws[f"raters{k}"] = group.prior
+        raters.append(group)
+    constants = {name: bijections.constant(rows).sum() for name, rows in laws.items()}
+    constants |= {f"raters{k}": alike.constant(g.alike) for k, g in enumerate(raters) if g.alike is not None}
+    plain = model._replace(class_fixed=None, weights_fixed=None, raters=tuple(raters))
+    plain = Strata(plain, constants, np.tile(known, (groups, 1)), log(share))
+    arrays = jax.tree.map(partial(_as, dtype=dtype), plain)
+    return arrays._replace(names=_names(model, arrays)) if may_exchange(model) else arrays
+
+
+def _as(a: Any, dtype: Any) -> np.ndarray:
+    a = np.asarray(a)
+    return a.astype(np.int32 if a.dtype.kind in "iu" else dtype)
 
 
 def may_exchange(model: LatentModel) -> bool:
     """Whether the two strata of every class have weights and rows of their own, or rows in common."""
-    own, tied = np.arange(2 * model.num_classes), np.repeat(np.arange(model.num_classes), 2)
     if model.weights_fixed or model.stratum_prior.shape != (model.num_classes, 2):
         return False
     apart = [_apart(raters) for raters in model.raters]
-    fits = all(a or np.array_equal(r.row_of_state, tied) for a, r in zip(apart, model.raters, strict=True))
-    fixed = all(r.alike is None for a, r in zip(apart, model.raters, strict=True) if a)
-    return apart[0] and fits and fixed and np.array_equal(model.state_class, own // 2)
+    tied = [np.array_equal(raters.row_of_state, model.state_class) for raters in model.raters]
+    fits = all(a or b for a, b in zip(apart, tied, strict=True))
+    return apart[0] and fits and all(r.alike is None for a, r in zip(apart, model.raters, strict=True) if a)
 
 
 def _apart(raters: Raters) -> bool:
     return np.array_equal(raters.row_of_state, np.arange(raters.row_of_state.size))
 
 
-def _exchanged(rows: np.ndarray) -> np.ndarray:
+def _exchanged(rows: Any) -> Any:
     """(..., R, U): rows of both strata of every class exchanged."""
     return rows.reshape(*rows.shape[:-2], -1, 2, rows.shape[-1])[..., ::-1, :].reshape(rows.shape)
-
-
-def _arrays(raters: Raters, exchange: bool) -> Group:
-    rows = raters.prior.shape[1]
-    uses = (np.arange(rows)[:, None] == raters.row_of_state[None]).astype(np.float32)
-    group, other = Group(uses, np.zeros(raters.prior.shape, np.float32)), exchange and _apart(raters)
-    if raters.alike is not None:
-        return group._replace(families=alike.families(raters.alike))
-    if raters.strength and raters.common_prior is not None:
-        common = raters.common_prior[None]
-        strength = np.asarray(raters.strength, np.float32)
-        return group._replace(common=_law(common, _exchanged(common) if other else None), strength=strength)
-    return group._replace(rows=_law(raters.prior, _exchanged(raters.prior) if other else None))
-
-
-def _law(concentration: np.ndarray, exchanged: np.ndarray | None = None) -> Simplex:
-    constant = bijections.constant(concentration).sum()
-    other = None if exchanged is None else np.asarray(exchanged, np.float32)
-    return Simplex(np.asarray(concentration, np.float32), np.asarray(constant, np.float32), other)
 
 
 def _names(model: LatentModel, arrays: Strata) -> tuple[Any, Any, Any, Any]:
     """Coordinates are numbered, and the numbers exchanged as the strata are."""
     size, classes = size_of(arrays), model.num_classes
-    part, every = _Coordinates(np.arange(size)[:, None]), np.arange(size)
-    place, sign, of_class = every.copy(), np.ones(size), np.zeros((classes, size))
-    better = np.zeros((classes, size))
-    part.take(0 if arrays.prior is None else arrays.prior.concentration[..., 1:].size)
-    weights = part.take(classes).ravel()
+    place, sign, of_class = np.arange(size), np.ones(size), np.zeros((classes, size))
+    better, at, first = np.zeros((classes, size)), {}, 0
+    for name, shape in shapes_of(arrays).items():
+        at[name] = first + np.arange(np.prod(shape, dtype=int)).reshape(shape)
+        first += at[name].size
+    weights = at["weights"].ravel()
     sign[weights], of_class[np.arange(classes), weights] = -1.0, 1.0
-    for number, (group, raters) in enumerate(zip(arrays.raters, model.raters, strict=True)):
-        count, rows, symbols = group.size.shape
-        parts = [] if group.common is None else [part.take(1, rows, symbols - 1)[..., 0]]
-        if group.families is not None:
-            part.take(group.families.mean.shape[0], alike.number_of(group.families))
-        parts.append(part.take(count, rows, symbols - 1)[..., 0])
+    for k, raters in enumerate(model.raters):
         if not _apart(raters):
             continue
-        for at in parts:
-            place[at] = _exchanged(at)
+        for here in [at[name] for name in (f"common{k}", f"raters{k}") if name in at]:
+            place[here] = _exchanged(here)
             for c in range(classes):
-                of_class[c, at[:, 2 * c : 2 * c + 2]] = 1.0
-        for c in range(classes if number == 0 else 0):
-            right = bijections.basis(symbols)[c]
-            better[c, parts[-1][:, 2 * c]], better[c, parts[-1][:, 2 * c + 1]] = right, -right
+                of_class[c, here[..., 2 * c : 2 * c + 2, :]] = 1.0
+        own = at[f"raters{k}"]
+        for c in range(classes if k == 0 else 0):
+            right = bijections.basis(raters.prior.shape[2])[c]
+            better[c, own[:, 2 * c]], better[c, own[:, 2 * c + 1]] = right, -right
     of_class, sign, better = (a.astype(np.float32) for a in (of_class, sign, better))
     return of_class, place.astype(np.int32), sign, better
 

@@ -68,9 +68,7 @@ def laid_out(
     seen = CodedPatterns(patterns.codes(kept), patterns.length[kept], patterns.number[kept])
     times = seen.number * (patterns.number.sum() / max(seen.number.sum(), 1))
     pseudo_prior, pseudo = state.pseudo_counts
-    every, one = np.arange(classes), np.zeros(classes, np.int64)
-    raters = (Raters(pseudo, every),)
-    model = LatentModel(every, one, pseudo_prior, False, one, np.ones((1, 1)), raters)
+    model = LatentModel(pseudo_prior, (Raters(pseudo, np.arange(classes)),))
     symbols = (label_columns(seen.labels(size, classes)),)
     observed = Observed(symbols, times, np.zeros((classes, kept.size)), np.arange(kept.size))
     counts, _ = expected_counts(patterns, posterior, size)

@@ -22,9 +22,9 @@ from jtruth.latent.walk import Arrays
 FAMILIES = ("families0", "families1")  # of rows that are alike: the labelers', the classifier's
 COMMON = ("common0", "common1")  # rows around which others are drawn
 _LEAST = 1e-38  # a probability that float32 cannot hold
-ALIKE_ROWS = {"labelers": "the population of labelers", "classifier": "what the classifier's rows share"}
-HARD = "how many samples are hard"  # weights of strata
-EFFECT = "how labelers and classifier feel difficulty"
+ALIKE_ROWS = {"labelers": "the population of labelers", "classifier": "the classifier's rows"}
+HARD = "the share of hard samples"  # weights of strata
+EFFECT = "the effect of difficulty"
 
 
 def joint_digest(
@@ -127,7 +127,7 @@ def _by_class(model: LatentModel, draws: Arrays, group: int) -> np.ndarray:
         return theta[:, :, :, rows]
     rows = rows.reshape(model.num_classes, model.num_strata)
     for h in range(model.num_strata):
-        share = np.where(rows[:, h] >= 0, draws["weights"][:, :, model.weight_row, h], 0.0)
+        share = np.where(rows[:, h] >= 0, draws["weights"][..., h], 0.0)
         total = total + share[:, :, None, :, None] * theta[:, :, :, np.maximum(rows[:, h], 0)]
     return np.asarray(total)
 

@@ -97,7 +97,7 @@ def shared_strata(base: LatentModel, rows: Rows, *, tie_classifier: bool = False
             alike = alike_in_strata(alike, classes, _CLASSIFIER, by_class=False)
         raters.append(Raters(_interleave(easy, hard)[None], every, alike=alike))
     weights = np.tile([10.0, 1.0] if classes == 2 else [2.0, 1.0], (classes, 1))
-    model = _in_two_strata(base, weights, np.arange(classes), raters)
+    model = base._replace(stratum_prior=weights, raters=tuple(raters))
     split = (rows.labels.counts() > 0).sum(axis=1) > 1  # not unanimous
     start = np.stack([~split, split]).astype(np.float64)
     return Built(model, gold_offset(rows.gold, state_class), start)
@@ -117,7 +117,7 @@ def copying(base: LatentModel, rows: Rows) -> Built:
     own = np.where(np.arange(2 * classes) % 2 == 0, state_class, -1)
     places = zip(base.raters, (state_class, own), strict=True)
     raters = [one._replace(row_of_state=place) for one, place in places]
-    model = _in_two_strata(base, np.ones((1, 2)), np.zeros(classes, np.int64), raters)
+    model = base._replace(stratum_prior=np.ones((1, 2)), raters=tuple(raters))
     votes = rows.labels.counts()
     total = votes.sum(axis=1)
     equal = np.take_along_axis(votes, np.maximum(rows.y_pred, 0)[:, None], axis=1)[:, 0]
@@ -136,7 +136,7 @@ def random_effect(base: LatentModel, rows: Rows) -> Built:
     classes, labelers = base.num_classes, base.raters[0]
     if any(raters.prior.shape[1:] != (2, 2) for raters in base.raters):
         raise ValueError(
-            f"the random-effect model is for two classes, these labels have {classes}; "
+            f"the random-effect model is for two classes, but these labels have {classes}; "
             'use dependence="shared_strata"'
         )
     learned = labelers.alike is not None
@@ -151,7 +151,7 @@ def random_effect(base: LatentModel, rows: Rows) -> Built:
 def partly_shared(base: LatentModel, rows: Rows) -> Built:
     """Easy samples, hard ones that the classifier does not feel, and hard ones that it feels."""
     if len(base.raters) < 2:
-        raise ValueError("partly_shared is about a classifier, give y_pred; of labelers it is shared_strata")
+        raise ValueError("partly_shared needs a classifier: give y_pred, or use shared_strata")
     whole = shared_strata(base, rows)
     classes, model = base.num_classes, whole.model
     labelers_see = _states(classes, (_EASY, _HARD, _HARD))
@@ -163,8 +163,6 @@ def partly_shared(base: LatentModel, rows: Rows) -> Built:
     )
     easy, hard = model.stratum_prior.T
     split = model._replace(
-        state_class=model.state_class[labelers_see],
-        state_stratum=np.tile(np.arange(3), classes),
         stratum_prior=np.stack([easy, hard * (1 - _FELT), hard * _FELT], axis=1),
         raters=raters,
     )
@@ -225,15 +223,3 @@ def fixed_share(model: str | Build, share: float) -> Build:
 def _interleave(easy: np.ndarray, hard: np.ndarray) -> np.ndarray:
     """Rows easy 0, hard 0, easy 1, ..."""
     return np.stack([easy, hard], axis=1).reshape(-1, easy.shape[1])
-
-
-def _in_two_strata(base: LatentModel, prior: np.ndarray, weight_row: np.ndarray, raters: list) -> LatentModel:
-    """States class 0 easy, class 0 hard, class 1 easy, ..."""
-    classes = base.num_classes
-    return base._replace(
-        state_class=np.repeat(np.arange(classes), 2),
-        state_stratum=np.tile(np.arange(2), classes),
-        weight_row=weight_row,
-        stratum_prior=prior,
-        raters=tuple(raters),
-    )

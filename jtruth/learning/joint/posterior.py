@@ -22,6 +22,7 @@ from jtruth._random import seeded
 from jtruth._validation import present
 from jtruth.labels import Labels
 from jtruth.latent import STANDARD, Effort, run_gibbs
+from jtruth.latent.density import Seen
 from jtruth.latent.fit import (
     RowLikelihood,
     model_of,
@@ -33,8 +34,15 @@ from jtruth.latent.fit import (
 )
 from jtruth.latent.infer.gibbs import GibbsRun
 from jtruth.latent.infer.normal import has_normal_law, run_normal
-from jtruth.latent.model import Model, Observed
-from jtruth.latent.rows import Rows, label_columns, merge_samples, number_of_groups, prediction_columns
+from jtruth.latent.model import LatentModel, Model, Observed
+from jtruth.latent.rows import (
+    Rows,
+    label_columns,
+    merge_samples,
+    number_of_groups,
+    prediction_columns,
+    seen_of,
+)
 from jtruth.latent.walk import Convergence
 from jtruth.learning._fit import gold_and_prior
 from jtruth.learning.joint.draws import EFFECT, LogPrior, joint_digest, log_prior, mean_share
@@ -213,6 +221,28 @@ def laid_out(
         seen.append(prediction_columns(rows.y_pred, symbols or labels.num_classes))
     times = rows.multiplicity.astype(np.float64)
     return built, rows, Observed(tuple(seen), times, built.offset, rows.row_of_sample, group), group_share
+
+
+def joint_model(
+    labels: Labels,
+    y_pred: Any = None,
+    *,
+    gold: Any = None,
+    prior: Any = None,
+    priors: DirichletPriors = WEAK_PRIORS,
+    dependence: str | Build = "independent",
+) -> tuple[LatentModel, Seen]:
+    """The model that `fit_joint` samples and the merged rows it sees, for `jtruth.latent.log_density`.
+
+    Arguments and errors are those of `fit_joint`; "random_effect" and `pseudo_counts` are refused where
+    `log_density` does not hold them.
+    """
+    built, _, observed, _ = laid_out(labels, y_pred, named_model(dependence)[0], gold, prior, priors)
+    if built.other is not None:
+        raise ValueError("random_effect is no table of states; fit_joint samples it")
+    if any(raters.alike is not None and raters.alike.known is not None for raters in built.model.raters):
+        raise ValueError("pseudo_counts need a fixed prior here: give priors.diagonal too, 2.0 is usual")
+    return built.model, seen_of(observed)
 
 
 def density_of(built: Built, observed: Observed) -> Model | None:

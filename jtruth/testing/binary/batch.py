@@ -27,7 +27,7 @@ import numpy as np
 from jax.scipy.special import betaln, gammaln
 from jaxtyping import Array, Bool, Float, Int
 
-from jtruth._arrays import AnyArray
+from jtruth._arrays import AnyArray, largest
 from jtruth._mesh import over_sets
 from jtruth._one_line import one_line
 from jtruth.stats.estimates import check_level
@@ -285,18 +285,7 @@ def _flips(heads, tails, number, width, steps) -> tuple[Array, Array]:
 
 @partial(jax.custom_jvp, nondiff_argnums=(3,))
 def _flipped(heads, tails, number, width):
-    return _flips(heads, tails, number, width, _most(number))
-
-
-@jax.custom_batching.custom_vmap
-def _most(number):
-    """The largest number, also of what `vmap` maps over: one loop for all, which need not choose."""
-    return number.max()
-
-
-@_most.def_vmap
-def _most_of_all(axis_size, in_batched, number):
-    return _most(number), False
+    return _flips(heads, tails, number, width, largest(number))
 
 
 @_flipped.defjvp

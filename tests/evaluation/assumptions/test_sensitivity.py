@@ -94,7 +94,7 @@ def made(means, base=0.0, values=(0.0, 0.1, 0.2)):
 def test_printed_metrics_are_those_of_the_answer(answer):
     """Of two classes recall and precision of a named class; of three nobody named one, so of all classes."""
     two = answer.sensitivity("prior", values=[0.3, 0.4]).summary(full=True).replace("'", "")
-    assert "recall and precision of class 1" in two and "precision" in two
+    assert "recall and precision are for class 1" in two and "precision" in two
     rng = np.random.default_rng(0)
     log_p = np.log(rng.dirichlet(np.ones(3), 20))
     three = jt.evaluate(log_p.argmax(axis=1), log_p, prior=np.full(3, 1 / 3))
@@ -106,9 +106,9 @@ def test_printed_metrics_are_those_of_the_answer(answer):
 def test_tipping_points():
     found = made([0.95, 0.92, 0.88])
     assert found.tipping_point("recall", 0.9) == pytest.approx(0.15)
-    assert found.sentence("recall", 0.9) == "recall stays above 0.9 unless this exceeds 0.15: share."
+    assert found.sentence("recall", 0.9) == "Recall stays above 0.9 unless the share exceeds 0.15."
     assert found.tipping_point("recall", 0.5) is None
-    assert "wherever we looked" in found.sentence("recall", 0.5)
+    assert "above 0.5 for the share from" in found.sentence("recall", 0.5)
     both = made([0.8, 0.92, 0.88], base=0.12)
     assert both.tipping_point("recall", 0.9) == pytest.approx(0.15)  # the nearer one
     assert "below" in made([0.8, 0.85, 0.95]).sentence("recall", 0.9)

@@ -213,7 +213,7 @@ def test_caries_is_found_out():
 def test_three_raters_of_two_classes_prove_nothing(few_sets):
     labels, y_pred, y = raters(labelers=2)
     patterns = checked(labels, y_pred)["label patterns"]
-    assert patterns.verdict == "cannot be seen" and "3 raters and 2 classes any labels" in patterns.message
+    assert patterns.verdict == "cannot be seen" and "3 raters and 2 classes, any labels" in patterns.message
     gold = np.where(np.arange(300) < 50, y, -1)
     assert checked(labels, y_pred, gold=gold)["label patterns"].verdict == "fits"
 

@@ -17,9 +17,8 @@ PRED = np.where(RNG.random(120) < 0.85, Y, (Y + 1) % 3)
 def test_a_classifier_and_itself():
     found = jt.compare_classifiers({"one": PRED, "two": PRED}, LABELS, **KNOWN)
     assert found.summary(full=True).splitlines()[0] == (
-        "Look first: 'one' and 'two' predict the same class on each of 120 samples: their difference is 0 "
-        "whatever the truth is. Was one file given twice? Hand over the other's predictions, or leave one "
-        "out."
+        "Look first: 'one' and 'two' predict the same class on all of 120 samples, so their difference is 0. "
+        "Was one file given twice? Give the other's predictions, or leave one out."
     )
     assert found.differences["one", "two"].mean == 0
 
@@ -28,8 +27,8 @@ def test_a_classifier_and_itself():
 def test_one_of_two_always_predicts_the_same(gold):
     found = jt.compare_classifiers({"one": PRED, "flat": np.zeros(120, int)}, LABELS, gold=gold, **KNOWN)
     text = (
-        "every prediction of 'flat' is 'a': its metrics that need another prediction are undefined or "
-        "trivial; compare it by accuracy or recall, or leave it out"
+        "every prediction of 'flat' is 'a', so some metrics are undefined or trivial; compare it by accuracy "
+        "or recall, or leave it out"
     )
     assert f": {text}" in found.summary(full=True) and text in str(found.to_dict()["checks"])
 
@@ -44,11 +43,11 @@ def test_gold_of_a_class_that_nobody_predicts():
     gold, never = np.where(np.arange(120) < 40, Y, -1), np.where(PRED == 2, 0, PRED)
     number = int((gold == 2).sum())
     text = (
-        f"class 'c', which {number} gold samples are of: its recall is 0 and its precision undefined. Is it "
-        "called otherwise in the predictions?"
+        f"class 'c', although {number} gold samples have it: its recall is 0 and its precision undefined. "
+        "Does it have another name in the predictions?"
     )
     found = jt.evaluate(never, LABELS, gold=gold, **KNOWN)
-    assert f"worth knowing: nobody predicts {text}" in found.summary(full=True)
+    assert f"(worth knowing): the predictions never have {text}" in found.summary(full=True)
     both = jt.compare_classifiers({"one": never, "two": PRED}, LABELS, gold=gold, **KNOWN)
     assert f"'one' never predicts {text}" in both.summary(full=True)
 
@@ -61,4 +60,4 @@ def test_gold_of_one_class_and_two_gold_answers():
     found = jt.evaluate_labelers(labels, gold=np.where(np.arange(120) < 80, one, -1))
     assert "gold samples are of class '1'" in found.summary(full=True)
     few = jt.evaluate_labelers(labels, gold=np.where(np.arange(120) < 2, Y % 2, -1))
-    assert "2 gold answers: 20 or more make intervals that are worth having" in few.summary(full=True)
+    assert "There are 2 verified labels; useful intervals need 20 or more." in few.summary(full=True)

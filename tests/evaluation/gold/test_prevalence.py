@@ -97,7 +97,7 @@ def test_all_gold_is_the_answer():
     found = prevalence(labels, key=KEY, gold=y)
     assert not found.warnings
     (warning,) = prevalence(labels, key=KEY, gold=y, labelers_are="people").warnings
-    assert warning.startswith("labelers_are='people' is of no effect here")
+    assert warning.startswith("labelers_are='people' has no effect here")
     assert found.shares["1"].mean == pytest.approx(y.mean()) and found.in_sample.shares["1"].sd == 0
 
 
@@ -108,7 +108,7 @@ def test_without_gold_one_or_two_judges_are_not_identified(columns):
     found = prevalence(labels, key=KEY)
     text = found.summary(full=True)
     assert found.rule == "not identified" and not found.shares
-    assert text.startswith("Not identified") and "30 chosen at random" in text
+    assert text.startswith("Not identified") and "30 random samples" in text
     with_gold = prevalence(labels, key=KEY, gold=some_gold(y, 30))
     low, high = with_gold.shares["1"].interval(0.95)
     assert low <= y.mean() <= high and "vote shares" in with_gold.warnings[0]

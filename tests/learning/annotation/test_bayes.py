@@ -364,7 +364,7 @@ def test_a_pair_of_labelers_who_agree_too_often_is_noticed(fitted):
     found = agreement_of(fitted, copied)
     assert found.p_value < 0.01
     text = found.sentence(copied.workers)
-    assert "do not agree as this model says" in text and "'ann' and 'bob'" in text
+    assert "contradicts this model" in text and "'ann' and 'bob'" in text
 
 
 def test_agreement_without_pairs_has_no_verdict(fitted):
@@ -387,7 +387,7 @@ def test_bad_input():
     labels, nothing = Labels.from_matrix(Z, CLASSES), Labels(*np.zeros((3, 0), np.int32), 5, 3, 3)
     for message, model, given, hyper in (
         ("model must be one of 'dawid_skene'", "wellinder", labels, None),
-        ("needs its field `parameters`", SPECS["mace"], labels, None),
+        ("needs the field `parameters`", SPECS["mace"], labels, None),
         ("no prior setting 'accuracy'; it has class_con", "dawid_skene", labels, {"accuracy": (2, 1)}),
         (r"\(2, 2\); give \(3, 3\)", "dawid_skene", labels, {"row_concentration": np.ones((2, 2))}),
         ("not finite", "dawid_skene", labels, {"class_concentration": np.nan}),
@@ -429,7 +429,7 @@ def test_welinder_against_quadrature_over_positions():
     assert inside.sum() >= 2
     np.testing.assert_allclose(begun["direction"][inside], w[inside], atol=1e-3)
     np.testing.assert_allclose(begun["threshold"][inside], tau[inside], atol=1e-3)
-    with pytest.raises(ValueError, match="Welinder's model is for two classes; these are 3"):
+    with pytest.raises(ValueError, match="Welinder's model is for two classes, but these are 3"):
         prepare(SPECS["welinder"], 3, 4, None)
 
 

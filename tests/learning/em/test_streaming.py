@@ -154,9 +154,9 @@ def test_what_is_refused(entries, stream):
         update(stream, named(entries, entries[3] == 1))
     with pytest.raises(ValueError, match=r"classes of new_labels are .* those of the state"):
         update(stream, Labels.from_long(["q0"], ["w0"], [1], num_classes=2))
-    with pytest.raises(ValueError, match="their worker has labelled in the state, the first of task 'q"):
+    with pytest.raises(ValueError, match="their worker has already labelled, the first of task 'q"):
         update(stream, named(entries, np.arange(3)))
-    with pytest.raises(ValueError, match="known by names"):
+    with pytest.raises(ValueError, match="matched by names"):
         update(stream, Labels.from_matrix([[0, 1]], C))
     with pytest.raises(ValueError, match="tasks are str in the state and int in new_labels"):
         update(stream, Labels.from_long([5], ["w0"], [1], num_classes=C))
@@ -221,7 +221,7 @@ def test_intervals_of_em_are_those_of_gibbs_where_labels_are_many():
         "alone" in alone.how
         and (alone.labeler_accuracy.std(axis=0) < 1.1 * quick.labeler_accuracy.std(axis=0)).all()
     )
-    with pytest.raises(ValueError, match="intervals need pseudo-counts above 0"):
+    with pytest.raises(ValueError, match="intervals need positive pseudo-counts"):
         laplace_draws(state._replace(smoothing=Smoothing()), 0)
 
 

@@ -57,7 +57,7 @@ def enumerated(model, symbols, offset):
         else:
             value += dirichlet_multinomial(np.bincount(y, minlength=model.num_classes), model.class_prior)
         stratum = np.zeros((len(model.stratum_prior), model.num_strata))
-        np.add.at(stratum, (model.weight_row[y], model.state_stratum[s]), 1)
+        np.add.at(stratum.ravel(), model.state_weight[s], 1)
         value += dirichlet_multinomial(stratum, model.stratum_prior)
         for group, seen in zip(model.raters, symbols, strict=True):
             raters, rows, width = group.prior.shape
@@ -349,7 +349,7 @@ def test_partly_shared_is_what_it_says(symbols):
     sharp, dull = np.array([[9.0, 1.0], [1.0, 9.0]]), np.full((2, 2), 3.0)
     labelers, classifier = model.raters
     states = [(c, stratum) for c in range(2) for stratum in range(3)]
-    assert list(zip(model.state_class, model.state_stratum, strict=True)) == states
+    assert list(zip(model.state_class, model.state_weight % 3, strict=True)) == states
     for state, (c, stratum) in enumerate(states):
         seen = sharp[c] if stratum == 0 else dull[c]
         felt = hard[c] if stratum == 2 else easy[c]

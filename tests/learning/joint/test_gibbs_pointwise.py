@@ -51,8 +51,8 @@ def test_every_model_against_loops(name, classes):
     for i in range(30):
         one = {name: values[1, 2] for name, values in draws.items()}
         total = 0.0
-        for s, (c, h) in enumerate(zip(model.state_class, model.state_stratum, strict=True)):
-            p = one["pi"][c] * (one["weights"][model.weight_row[c], h] if "weights" in one else 1.0)
+        for s, (c, w) in enumerate(zip(model.state_class, model.state_weight, strict=True)):
+            p = one["pi"][c] * (one["weights"].ravel()[w] if "weights" in one else 1.0)
             p *= gold[i] in (-1, c)
             for t in range(3):
                 if z[i, t] >= 0:

@@ -63,7 +63,7 @@ def test_somebody_may_vouch_for_it_whatever_the_classes_and_symbols(monkeypatch)
     y_pred, labels = crowd()
     monkeypatch.setattr(ranges, "EFFORT", EFFORT)
     found = jt.evaluate(y_pred, labels, assume="partly_shared", key=KEY)
-    assert found.interval_kind == "posterior" and "an unknown part of these" in str(found)
+    assert found.interval_kind == "posterior" and "an unknown part of them" in str(found)
     assert "partly_shared" not in [
         entry.name for entry in ASSUMPTIONS.values() if entry.listed or entry.reading
     ]

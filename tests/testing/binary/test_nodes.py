@@ -195,5 +195,5 @@ def test_small_tables_stay_whole_and_a_few_predictions_too():
 
 def test_more_nodes_than_memory_are_refused_in_words(monkeypatch):
     monkeypatch.setattr(nodes_of, "_MOST", 1000)
-    with pytest.raises(ValueError, match=r"say so little of 60000 samples .* judge a random part"):
+    with pytest.raises(ValueError, match=r"60000 samples are so uncertain .* grade a random part"):
         exact_posterior(weak(60_000, 0.5))
