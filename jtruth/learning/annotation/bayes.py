@@ -227,7 +227,7 @@ class DrawnClasses(NamedTuple):
 def drawn_classes(
     model: Callable, draws: Any, args: tuple, more: dict[str, Any] | None = None
 ) -> DrawnClasses:
-    """What draws of a model's sites, (draws, ...) by name, say of the classes; see `class_posterior`."""
+    """What draws of a model's sites, (draws, ...) by name, say of the classes; see `classes_by_draw`."""
     name = getattr(model, "__name__", "the model")
     with jax.numpy_rank_promotion("allow"), jax.numpy_dtype_promotion("standard"):
         sites = run_once(model, {}, args, more)
@@ -251,7 +251,7 @@ def drawn_by_fit(fit: NutsFit) -> DrawnClasses:
     return DrawnClasses(posterior, fit.row_of_sample, matrices, None)
 
 
-def class_posterior(
+def classes_by_draw(
     model: Callable, draws: Any, *args: Any, **priors: Any
 ) -> Float[np.ndarray, "draws samples classes"]:
     """p(class | labels, parameters) of every sample at every draw of a model, by Bayes' rule (Su (21)).
