@@ -34,8 +34,8 @@ ASSUMED = "your model of the labels is right; given the class, the classifier er
 ALONE = "draws of a model of the labels say all there is: leave {} out"
 ONE = "class_posterior"
 NO_SITE = (
-    "the draws have no site {!r}, p(class | labels) of shape (draws, samples, classes); they have {}. Hand "
-    "over the MCMC itself, or {{'class_posterior': jt.models.class_posterior(model, draws, labels)}}"
+    "the draws have no site {!r}, p(class | labels) of shape (draws, samples, classes); they have {}. Give "
+    "the MCMC itself, or {{'class_posterior': jt.models.classes_by_draw(model, draws, labels)}}"
 )
 _CHAINS, _BURN_IN, _LOOK, _MOST = 32, 50, 200, 2000  # and sweeps of each chain
 _WORST, _LEAST = 1.05, 100.0  # split R-hat and effective sample size of draws that an answer can be made of
