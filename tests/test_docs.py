@@ -81,6 +81,25 @@ def test_a_quoted_output_is_what_is_printed_now(path, refresher):
     assert done.returncode == 0, done.stderr
 
 
+READ = [path for path in TEXTS if path.name != "CHANGELOG.md"] + sorted((ROOT / "notebooks").glob("*.ipynb"))
+
+
+@pytest.mark.parametrize("path", READ, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_a_page_has_no_banned_word_and_few_long_sentences(path):
+    """Of prose: code, tables and formulas aside. Pages of the papers are made from stored results."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(DOCS))
+        readability = importlib.import_module("readability")
+    text = readability.prose(path)
+    found = [
+        text[m.start() - 40 : m.end() + 40] for m in re.finditer(readability.BANNED, text, re.IGNORECASE)
+    ]
+    assert not found
+    sentences = readability.sentences(text)
+    long = [" ".join(words) for words in sentences if len(words) > 25]
+    assert path in PAPERS or len(long) <= 1 + 0.1 * len(sentences), long
+
+
 def anchors(path):
     """Headings as GitHub and MyST name them."""
     heads = re.findall(r"^#+ (.*)$", path.read_text(), re.MULTILINE)
