@@ -22,8 +22,8 @@ Measured on a CPU (x86-64, 2 cores under load 20, jax 0.10.2, numpyro 0.22.0), s
     exact_means   10000    2.54        3900
     nuts            100    7.70          13  (loop: 13)
 
-The loop and NumPy were timed in wall seconds only, which that load made useless. Algorithm 2 was not measured at
-this size.
+The loop and NumPy were timed in wall seconds only, which that load made useless. Algorithm 2 was not measured
+at this size.
 
     coverage (standard error)  empirical Bayes  mean width   full Bayes     mean width
     accuracy                   .868 (.011)      .027         .951 (.007)    .035
