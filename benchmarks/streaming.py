@@ -18,8 +18,8 @@ old and new in the same minutes; 5 labels a task, accuracies .65 to .95, 2 class
     prevalence of it                                 17.2     6.5
     prevalence --by day                              19.1     8.0
     agreement, 10^6 labels                            4.4     4.1
-    fit_joint of the first (no reading), sampled: 12.9; in one pass: 2.3. Means, standard deviations and 95 % ends
-    of both differ by no more than draws do (class shares by .08 of a standard deviation).
+    fit_joint of the first (no reading), sampled: 12.9; in one pass: 2.3. Means, standard deviations and 95 %
+    ends of both differ by no more than draws do (class shares by .08 of a standard deviation).
     10^8 labels, 20 000 000 tasks, 12 workers: `stream_of_table` by Polars, 50 CPU s, 420 s of a very busy
     machine's wall clock, 0.83 GB at most; the same query before (one group of all tasks) left DuckDB's 1 GB.
     By DuckDB with 1 GB: more than 120 CPU s, 1.4 GB; it did not finish within 560 s of the wall at load 20.

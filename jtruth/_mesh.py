@@ -32,7 +32,7 @@ def mesh_axis(mesh: Any, *, hosts: bool = False) -> str:
     if not hosts and len({device.process_index for device in mesh.devices.flat}) > 1:
         raise ValueError(
             "the mesh has devices of several processes; give each process a mesh of its jax.local_devices() "
-            "and sets of its own (docs/many_devices.md)"
+            "and its own sets (docs/many_devices.md)"
         )
     long = [name for name, size in mesh.shape.items() if size > 1] or list(mesh.axis_names[:1])
     if len(long) != 1:

@@ -16,7 +16,7 @@ from os import PathLike
 from typing import Any, TypeGuard
 
 from jtruth._files import write_text
-from jtruth._validation.words import escaped, plain
+from jtruth._validation.words import escaped, number_of, plain
 from jtruth._version import __version__
 from jtruth.answers.blocks import (
     SIGNS,
@@ -223,15 +223,17 @@ def _table(table: Table, bar: Column | None) -> str:
         return f"<tr>{cells}</tr>"
 
     span = len(table.columns) + (1 if bar is None else 2)
-    gap = [f'<tr><td colspan="{span}">... {out} more between these are left out</td></tr>'] if out else []
+    gap = [f'<tr><td colspan="{span}">({number_of(out, "more row")} left out)</td></tr>'] if out else []
     picture = "" if bar is None else f'<th class="pic">{axis_svg(ends)}</th>'
     head = f"<tr><th></th>{picture}{''.join(f'<th>{c}</th>' for c in heads)}</tr>"
     many = " many" * (len(table.columns) > _MANY)
     kind = ' class="stack"' if bar is None else f' class="bars stack{many}"'
     notes, left, unit = [], len(table.columns) - _MOST_COLUMNS, table.unit
     if bar is not None and unit is not None and ends[0] > unit[0] < unit[1] > ends[1]:
-        notes.append(f"The axis is a part of {unit[0]:g} to {unit[1]:g}.")
-    notes += [f"{left} more columns are left out here."] if left > 0 else []
+        notes.append(f"The axis shows part of the range {unit[0]:g} to {unit[1]:g}.")
+    if bar is not None and sum(one.ends is not None for one in table.columns) > 1:
+        notes.append(f"The bars show the column {_text(bar.title)}.")
+    notes += [f"{number_of(left, 'column')} left out."] if left > 0 else []
     body = _rows(head, [*map(drawn, first), *gap, *map(drawn, last)], kind)
     return body + "".join(f'<p class="note">{text}</p>' for text in notes)
 
@@ -242,7 +244,7 @@ def _matrix(block: Matrix) -> str:
         pairs = off_diagonal(block)
         rows = [_row([_name(block.rows[a]), _name(block.columns[b]), _text(block.text(a, b))])
                 for a, b in pairs[:_MOST_ERRORS]]  # fmt: skip
-        out = f"The largest beside the diagonal; {len(pairs) - len(rows)} smaller ones are left out here."
+        out = f"Largest off-diagonal cells; {len(pairs) - len(rows)} smaller ones left out."
         return _rows(_row(["", "", ""], "th"), rows) + f'<p class="note">{out}</p>'
     top = max((value for row in block.cells["mean"] for value in row), default=0.0) or 1.0
     rows = []
@@ -256,7 +258,8 @@ def _matrix(block: Matrix) -> str:
 
 def _curve(block: Curve) -> str:
     keys = "; ".join(f"{look}: {name}" for look, name in zip(_SERIES, block.series, strict=False))
-    sides = f"Across: {block.x}. Up: {block.y}." + (f" {keys}." if len(block.series) > 1 else "")
+    sides = f"Horizontal axis: {block.x}. Vertical axis: {block.y}."
+    sides += f" {keys[0].upper()}{keys[1:]}." if len(block.series) > 1 else ""
     return curve_svg(block) + f'<p class="note">{_text(sides)}</p>'
 
 
@@ -274,12 +277,12 @@ _NOTE_CLASSES = {
 
 def _notes(items: Sequence[Note], words: Words) -> str:
     first, last, out = few(items, _MOST_NOTES, 1)
-    more = [Note("say", f"{out} more are left out here")] if out else []
+    more = [Note("say", f"{number_of(out, 'note')} left out")] if out else []
     parts = []
     for one in (*first, *more, *last):
         verdict = SIGNS[one.sign][1]
-        tag = ": ".join(filter(None, (plain(one.name), verdict))) if one.name else ""
-        mark = f'<span class="tag">{_text(tag)}.</span> ' if tag else ""
+        tag = f"{plain(one.name).capitalize()}{f' ({verdict})' if verdict else ''}" if one.name else ""
+        mark = f'<span class="tag">{_text(tag)}:</span> ' if tag else ""
         parts.append(f'<li class="{_NOTE_CLASSES.get(one.sign, "say")}">{mark}{_text(words(one.text))}</li>')
     return f"<ul>{''.join(parts)}</ul>"
 

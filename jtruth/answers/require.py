@@ -220,7 +220,7 @@ def gold_to_decide(found: Quantity, limit: float, confidence: float, num_gold: i
 def _sentence(row: dict[str, Any], confidence: float, of: str) -> str:
     name, verdict, p = plain(row["requirement"]), row["verdict"], row["probability"]
     if row["alarm"]:
-        return f"Requirement {name!r} cannot be decided: what stands above this comes first."
+        return f"Requirement {name!r} cannot be decided before the problem above is solved."
     if p is None and not row["gold_needed"]:
         return f"Requirement {name!r} cannot be decided: these labels do not determine the number."
     chance = "" if p is None else f"probability {_chance(p, confidence)} {of}"
@@ -229,7 +229,7 @@ def _sentence(row: dict[str, Any], confidence: float, of: str) -> str:
     help_ = "The number is too close to the limit for more gold to decide."
     if row["gold_needed"]:
         help_ = f"About {row['gold_needed']:,} verified items in all would decide (an estimate)."
-    says = f"{chance}, {confidence:g} is needed" if chance else f"labels alone cannot tell {of}"
+    says = f"{chance}, but {confidence:g} is needed" if chance else f"the labels alone cannot tell {of}"
     return f"Requirement {name!r} cannot be decided yet: {says}. {help_}"
 
 

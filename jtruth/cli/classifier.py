@@ -229,5 +229,6 @@ def compare(args: Any) -> None:
     comparison = with_notes(comparison, notes)
     if args.plot is not None:
         write_picture(args.plot, comparison.plot())
-    step = "" if args.gold is not None else tables.gold_step(shlex.join(map(str, args.files)))
+    files = shlex.join(map(str, args.files))
+    step = next_step(args, f"{files} --full", "show all differences") if args.gold else tables.gold_step(files)
     give(args, required(args, comparison), step)

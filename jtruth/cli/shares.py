@@ -74,7 +74,9 @@ def prevalence(args: Any) -> None:
     )
     if request is not None and args.ask_out is not None:
         write_table(args.ask_out, *tables.to_verify(request, gold))
-    give(args, document, step if args.gold is args.ask_out is None else "")
+    if args.gold is not None and not calibration:
+        step = next_step(args, "", "estimate how good each labeler is", "labelers")
+    give(args, document, step if args.ask_out is None else "")
 
 
 def _advice(request: Any, tasks: list[str], name: str) -> list[str]:

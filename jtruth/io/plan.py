@@ -328,7 +328,7 @@ def _transposed(columns: Columns, plan: FilePlan, worker: str, names: list[str])
     rest = [name for name in rest if not columns.is_time(name)]
     if rest:
         option = f"--worker {worker} --labelers {','.join(names[:2])},..."
-        text = f"rows are labelers ({worker!r}), and {quoted(rest)} have answers of their own. List "
+        text = f"rows are labelers ({worker!r}), and {quoted(rest)} have other answers. List "
         plan = _doubt(plan, f"{text}the columns that are samples: {_typed('labelers', option)}")
     return replace(plan, layout=TRANSPOSED, task=(), worker=worker, labelers=tuple(names),
                    reasons={"layout": why})  # fmt: skip
@@ -371,7 +371,7 @@ def _wide(columns: Columns, plan: FilePlan, names: list[str]) -> FilePlan:
         counts = [
             n for n in rest if n.casefold() in COUNT_WORDS and not re.search("vote|label", n.casefold())
         ]
-        text = "first repeat each row, with a task id of its own"
+        text = "first repeat each row, with different task ids"
         text = f"{counts[0]!r} may count rows: {text}" if counts else ""
         if not text and plan.layout != WIDE:
             text = _rows_or_labels(columns, task, roles, names) or _one_more(columns, roles, names)

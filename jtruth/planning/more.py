@@ -18,7 +18,7 @@ from jtruth._one_line import one_line
 from jtruth._random import Stated, as_key, host_rng, seeded, stated
 from jtruth._validation import choose
 from jtruth._validation.in_range import check_not_negative, check_whole
-from jtruth._validation.words import number_of
+from jtruth._validation.words import number_of, series
 from jtruth.answers import Answer, Column, Document, Table, how, warning_notes
 from jtruth.answers.blocks import facts_of
 from jtruth.evaluation import evaluate, prevalence
@@ -83,11 +83,11 @@ class MoreData(Answer):
         )  # fmt: skip
         what = "the class shares" if self.metric == "prevalence" else self.metric
         last = {(bool(row["num_gold"]), bool(row["num_new"])): row for row in self.rows[1:]}
-        text = [f"{row['buy']} to {_said(row['width'])}" for row in last.values()]
+        text = [f"{_said(row['width'])} with {row['buy']}" for row in last.values()]
         first = f"The {100 * self.level:g} % interval of {what} for {_MEANT[self.target]} has width "
-        first += _said(self.rows[0]["width"]) + (". It would change with " if text else "")
-        about = f"{self.metric} of {_MEANT[self.target]}, {100 * self.level:g} % interval; key {self.key}"
-        return Document("How many more labels?", about, f"{first}{', with '.join(text)}.", blocks)
+        first += _said(self.rows[0]["width"]) + (". It would be " if text else "")
+        about = f"{self.metric[0].upper()}{self.metric[1:]} of {_MEANT[self.target]}; key {self.key}"
+        return Document("How many more labels?", about, f"{first}{series(text) if text else ''}.", blocks)
 
 
 def _said(width: float | None) -> str:

@@ -348,8 +348,8 @@ def regular_assignment(
     check_whole(num_samples=num_samples, num_labelers=num_labelers, labels_per_sample=labels_per_sample)
     if labels_per_sample > num_labelers:
         raise ValueError(
-            f"labels_per_sample is {labels_per_sample} but there are {num_labelers} labelers, and nobody "
-            "labels a sample twice; ask more people or for fewer labels"
+            f"labels_per_sample is {labels_per_sample} but there are {num_labelers} labelers, and each "
+            "labels a sample once; ask more people or for fewer labels"
         )
     most = 2 * labels_per_sample > num_labelers
     per_sample = num_labelers - labels_per_sample if most else labels_per_sample

@@ -111,8 +111,8 @@ def test_pages_are_bounded(name):
     html = page_html(shown([f"{k} {name}" for k in range(10_000)], 50))
     read(html)
     assert len(html.encode()) < 300_000
-    assert "9960 more between these are left out" in html and "smaller ones are left out here" in html
-    assert "9988 more columns are left out here" in html and "more are left out here" in html
+    assert "(9960 more rows left out)" in html and "smaller ones left out" in html
+    assert "9988 columns left out" in html and "notes left out" in html
     gaps = 0
     for table in re.findall("<table.*?</table>", html, re.DOTALL):
         head = len(re.findall("<th[ >]", table.partition("</tr>")[0]))

@@ -154,9 +154,7 @@ def test_what_is_asked_of_a_column(name, cells, asked):
     labels = jt.Labels.from_matrix(np.zeros((len(cells), 1), int), 2)
     found = errs_on(labels, np.zeros(len(cells), int), {name: cells})
     if isinstance(asked, str):
-        assert asked in found.left_out[name] and f"Column '{name}' was skipped" in found.summary(
-            full=True
-        )
+        assert asked in found.left_out[name] and f"Column '{name}' was skipped" in found.summary(full=True)
     else:
         texts = ["" if cell in ("NA", "-") else cell for cell in cells]
         assert [(one.category, one.per) for one in explaining(name, texts)] == asked and not found.left_out

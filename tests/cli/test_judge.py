@@ -161,7 +161,10 @@ def test_a_part_of_the_rows_is_enough_and_the_first_screen_stays_one(run, tmp_pa
         assert abs(found["metrics"][mine]["mean"] - rows["gpt"][its]["mean"]) < 0.03
     assert "next: jtruth consensus part.csv --gold column:human" in out.replace("\\\n   ", "")
     code, out, _ = run("labelers", "part.csv", *asked, folder=tmp_path)  # in full
-    assert "Constant: Labelers who always give the same class: 'always'" in " ".join(out.split()) and "opposed" not in out
+    assert (
+        "Constant: Labelers who always give the same class: 'always'" in " ".join(out.split())
+        and "opposed" not in out
+    )
 
 
 def test_what_is_worth_running_next_uses_what_the_file_has(run, judge):
@@ -193,7 +196,7 @@ def test_a_threshold_that_was_asked_for_is_answered_on_the_first_screen(run, sca
                         ("specificity", (~called[~truth]).mean())):  # fmt: skip
         assert abs(found[name]["mean"] - share) < 0.03
     text = " ".join(out.split())
-    assert f"50 or more called positive: accuracy {found['accuracy']['mean']:.3f} [" in text
+    assert f"At threshold 50: accuracy {100 * found['accuracy']['mean']:.0f} % [" in text
     assert "sensitivity (TPR)" in text and "specificity (TNR)" in text
 
 

@@ -41,7 +41,7 @@ def test_two_days_are_the_whole_file(answer, refusal, days):
         np.testing.assert_allclose(matrices.mean(axis=0)[t], rates[name], atol=1e-3)
     assert len((days / "c.csv").read_text().splitlines()) == 121
     again = refusal("labelers", days / "two.csv", "--update", state)
-    assert "these very labels were counted before" in again
+    assert "the same labels were added before" in again
     other = write(days / "other.csv", ("task", "worker", "label"), [("q500", "w0", "maybe")])
     assert "maybe" in refusal("labelers", other, "--update", state)
 

@@ -173,10 +173,7 @@ def test_columns_of_their_own_and_maps(run, refusal, tmp_path):
     asked = ("evaluate", labels, "--predictions", said, *known)
     code, out, err = run(*asked, "--pred-task", "place", "--pred-label", "says")
     assert code == 0, err
-    assert (
-        "Grades >= 4 count as pass (24 labels)." in out
-        and "Positive class: fail" in out
-    )
+    assert "Grades >= 4 count as pass (24 labels)." in out and "Positive class: fail" in out
     # of two columns the other one holds the predictions, whatever its name; of three it must be said
     assert run(*asked, "--task", "task", "--pred-task", "place")[1] == out.replace(
         "--pass-at", "--task task --pass-at"

@@ -134,7 +134,9 @@ def test_a_judge_worth_nothing_and_items_too_different(sets):
     few = jt.prevalence(named(z), calibration=(named(z_cal[:18]), truth)).summary(full=True)
     few = " ".join(few.split())
     assert "only 3 items of class 'pass'" in few and "4 of 18 calibration items lack" in few
-    assert "18 calibration items have the ids of new samples" in few and "14 calibration items verified" in few
+    assert (
+        "18 calibration items have the ids of new samples" in few and "14 calibration items verified" in few
+    )
 
 
 def test_what_cannot_be_used_is_refused(sets):

@@ -133,10 +133,7 @@ def test_all_classes_known_16_against_15_and_three_groups(few_lineages):
         "It is not clear whether m1 or m2 has the better accuracy for new samples: m1 - m2 is +1.3 points"
         in text
     )
-    assert (
-        "Only m1 is right on 16 of 80 samples, only m2 on 15 (exact McNemar p = 1.00)."
-        in text
-    )
+    assert "Only m1 is right on 16 of 80 samples, only m2 on 15 (exact McNemar p = 1.00)." in text
 
     group = np.repeat(["s1", "s2", "s3"], 60)
     right = np.concatenate([np.arange(60) < n for n in (28, 44, 46)])
@@ -357,7 +354,9 @@ def test_gold_answers_where_labels_alone_determine_nothing():
     y, said, labels = rivals(6, size=200, labelers=1)
     two, gold = {name: said[name] for name in "ac"}, np.where(np.arange(200) < 60, y, -1)
     found = jt.compare_classifiers(two, labels, gold=gold, labelers_are="people")
-    assert any("labelers_are='people' has no effect here, because the verified" in text for text in found.warnings)
+    assert any(
+        "labelers_are='people' has no effect here, because the verified" in text for text in found.warnings
+    )
     low, high = found.differences["a", "c"].interval(0.95)
     assert low < (two["a"] == y).mean() - (two["c"] == y).mean() < high < low + 0.4
     assert found.interval_kind == "posterior"

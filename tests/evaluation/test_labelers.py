@@ -101,7 +101,8 @@ SAID_OF = (
     [
         ((), "", ""),
         ([("c", "a")], "", " a is clearly worse than c. The other differences are not clear."),
-        ([("b", "a"), ("c", "a")], "", " a is clearly worse than b and c. The other differences are not clear."),
+        ([("b", "a"), ("c", "a")], "",
+         " a is clearly worse than b and c. The other differences are not clear."),
         ([("b", "a"), ("c", "a"), ("c", "b")], "if all is well",
          " If all is well, a is clearly worse than b and c; c is clearly better than b."),
     ],

@@ -62,7 +62,8 @@ def test_majority_vote_needs_nothing_learned_and_takes_gold():
     one = jt.Labels.from_matrix(Z[:, :1], 2)  # error rates could not be learned
     assert asked("majority_vote", False, False, False, one).accuracy.mean == (Z[:, 0] == PRED).mean()
     assert any(
-        "does not use the given noise and prior" in text for text in asked("majority_vote", True, True, False).warnings
+        "does not use the given noise and prior" in text
+        for text in asked("majority_vote", True, True, False).warnings
     )
 
 

@@ -55,7 +55,10 @@ def test_of_new_samples_rates_are_jeffreys_and_the_rest_is_drawn_from_the_cells(
     assert np.allclose(graded.estimate("kappa").interval(0.95)[:2], drawn, atol=0.03)
     (line,) = (line for line in str(graded).splitlines() if "are called 'pass'; the true share" in line)
     slope = tp / (tp + fn) + tn / (tn + fp) - 1
-    assert f"{round(100 * SAID.mean())} % are called 'pass'; the true share is {round(100 * HUMAN.mean())} % [" in line
+    assert (
+        f"{round(100 * SAID.mean())} % are called 'pass'; the true share is {round(100 * HUMAN.mean())} % ["
+        in line
+    )
     assert abs(float(line.partition("1) is ")[2].partition(" ")[0]) - slope) < 0.02
 
 

@@ -227,7 +227,9 @@ def test_compressed_files_have_a_limit(tmp_path, monkeypatch):
     for wish in ("many", "-1", "nan", "inf", "0"):
         monkeypatch.setenv("JTRUTH_UNPACK_GB", wish)
         for name in ("a.csv.gz", "a.zip"):
-            with pytest.raises(ValueError, match=rf"^JTRUTH_UNPACK_GB is '{wish}'; it must be a number of gigab"):
+            with pytest.raises(
+                ValueError, match=rf"^JTRUTH_UNPACK_GB is '{wish}'; it must be a number of gigab"
+            ):
                 read_labels(tmp_path / name)
 
 

@@ -127,7 +127,7 @@ def test_a_human_scorer_is_gold_too(read):
     assert read(found, "human_check").worker == ["human_check"] * 4
     found["samples"][0]["scores"]["human_check"]["value"] = "P"
     rows = read(found)
-    assert set(rows.worker) == {"judge"} and not rows.person and "not used as a labeler" in " ".join(rows.notes)
+    assert set(rows.worker) == {"judge"} and not rows.person and "not used as" in " ".join(rows.notes)
     alone = read(log(sample("a", {"human": "C"})))
     assert alone.worker == ["human"] and not alone.beside
     two = read(log(sample("a", {"human_1": "C", "human_2": "I", "judge": "C"})))

@@ -161,7 +161,9 @@ def test_predictions_are_put_in_the_order_of_the_samples(write):
 
 def test_probabilities_alone_are_predictions_of_the_most_probable_class(write):
     found = read_predictions(write("task,p_no,p_yes\n2,.6,.4\n1,.2,.8\n3,.9,.1\n", "p.csv"), LABELS)
-    assert found.y_pred.tolist() == [1, 0, 0] and "the most probable class is the prediction" in found.notes[0]
+    assert (
+        found.y_pred.tolist() == [1, 0, 0] and "the most probable class is the prediction" in found.notes[0]
+    )
     tied = write("task,p_no,p_yes\n2,.6,.4\n1,.5,.5\n3,.9,.1\n", "tied.csv")
     with pytest.raises(ValueError, match=r"line 3: no class is .* Give a column 'label'"):
         read_predictions(tied, LABELS)

@@ -86,7 +86,9 @@ def test_label_studio_gets_predictions_of_its_own_project(tmp_path, kind):
     ]  # fmt: skip
     assert json.loads(out.read_text()) == expected
     back = jt.read_labels(out)  # nobody labelled there: models are the labelers
-    assert back.worker_names == ("jtruth majority_vote",) and "There are no human labels here" in "".join(back.notes)
+    assert back.worker_names == ("jtruth majority_vote",) and "There are no human labels here" in "".join(
+        back.notes
+    )
     told = {name: back.class_names[c] for name, c in zip(back.task_names, back.label, strict=True)}
     assert told == {task[1:]: words[best] for task, (best, _) in AGREED.items()}
     np.testing.assert_array_equal(jt.read_predictions(out, labels).y_pred, agreed.label)

@@ -130,9 +130,7 @@ def test_a_file_of_an_older_version_says_so(tmp_path, files, monkeypatch, kind, 
         del about["jtruth"]
     np.savez(path.with_name("new"), about=np.array(json.dumps(about)), **arrays)
     os.replace(tmp_path / "new.npz", path)
-    was = (
-        f"was written by jtruth {version or 'of an older version'}, and {jt.__version__} cannot continue it"
-    )
+    was = f"was written by jtruth {version or 'of an older version'}, and {jt.__version__} cannot continue it"
     with pytest.raises(ValueError, match=re.escape(was)) as caught:
         OLDER[kind](path)
     assert str(caught.value).startswith(str(path)) and "\n" not in str(caught.value)

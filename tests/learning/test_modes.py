@@ -173,9 +173,7 @@ def test_times_that_are_none_are_refused():
     labels, order, _ = crowd(0, 20)
     with pytest.raises(ValueError, match="a number for each of the 100 entries of labels; got shape"):
         fit_sequential(labels, order[1:])
-    with pytest.raises(
-        ValueError, match=r"entries \d+ and \d+ of sample 0 have the same time, so no order"
-    ):
+    with pytest.raises(ValueError, match=r"entries \d+ and \d+ of sample 0 have the same time, so no order"):
         fit_sequential(labels, np.zeros(100))
 
 

@@ -235,7 +235,9 @@ def test_columns_that_are_not_used_are_named_where_systems_have_no_names():
         {"case": range(6), "contender": "new", "baseline": "old", "verdict": ["A", "B"] * 3}
     )
     found = read_preferences(always)
-    assert found.systems == ("A", "B") and any("Ignored columns: 'contender', 'baseline'" in n for n in found.notes)
+    assert found.systems == ("A", "B") and any(
+        "Ignored columns: 'contender', 'baseline'" in n for n in found.notes
+    )
     wide = pd.DataFrame(
         {"question": range(4), "gpt": list("xyxy"), "claude": ["y", "y", "tie", "x"], "llama": "x"}
     )

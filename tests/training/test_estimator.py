@@ -145,7 +145,11 @@ def test_the_scorer_of_areas():
         ({"objective": "raykar", "noise": 0.1}, None, "learns the labelers' error rates"),
         ({"noise": 0.1, "prior": [0.5, 0.4]}, None, "prior sums to 0.9"),
         ({"noise": 1.5}, None, "1.5"),
-        ({"classes": ["a", "b"]}, ["a", "c", "b"], "y holds np.str_\\('c'\\), which is not one of the classes"),
+        (
+            {"classes": ["a", "b"]},
+            ["a", "c", "b"],
+            "y holds np.str_\\('c'\\), which is not one of the classes",
+        ),
         ({}, ["a", "a", "a"], "at least 2 classes"),
         ({}, ["a", "b"], "inconsistent numbers of samples"),
     ],

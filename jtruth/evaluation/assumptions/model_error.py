@@ -105,19 +105,19 @@ def rests_on(labelers_are: str) -> str:
             "intervals of accuracy covered 98 % of left-out sets)"
         )
     both = (
-        f"estimates err as they did on {sum(map(len, SOURCES.values()))} public data sets, half of the "
-        "weight on people and half on LLM judges and automatic metrics (95 % intervals of accuracy covered "
-        "94 % of left-out sets with judges)"
+        f"estimates err as they did on {sum(map(len, SOURCES.values()))} public data sets, half people and "
+        "half LLM judges and automatic metrics (95 % intervals of accuracy covered 94 % of left-out sets "
+        "with judges)"
     )
     if labelers_are == UNKNOWN_KIND:
-        return f"{both}; if the labelers are people, --labelers-are people gives narrower intervals"
-    return f"{both}; {_SAME[labelers_are]}"
+        return f"{both}. With people as labelers, --labelers-are people gives narrower intervals"
+    return f"{both}. {_SAME[labelers_are]}"
 
 
 _SAME = {
-    LLM_JUDGES: "llm_judges changes nothing: no narrower interval covered classifiers that are better "
-    "than their judges",
-    EXPERTS: "experts changes nothing: no public data set has independently verified expert labels",
+    LLM_JUDGES: "The kind llm_judges changes nothing: no narrower interval covered classifiers that are "
+    "better than their judges",
+    EXPERTS: "The kind experts changes nothing: no public data set has independently verified expert labels",
 }
 
 

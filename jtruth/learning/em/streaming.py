@@ -332,7 +332,7 @@ def _checked(state: Stream, new: Labels, max_steps: int, tol: float) -> str:
     mark = digest(new.tasks, new.workers, *new.entries())
     if mark in state.batches:
         raise ValueError(
-            "these very labels were counted before (set "
+            "the same labels were added before (set "
             f"{state.batches.index(mark) + 1} of {len(state.batches)}); nothing was added"
         )
     return mark
@@ -352,8 +352,8 @@ def _joined(state: Stream, new: Labels, when: np.ndarray | None) -> Stream:
     twice = np.isin(row * len(workers) + labeler, row_had * len(workers) + had // classes)
     if twice.any():
         raise ValueError(
-            f"{twice.sum()} labels are of tasks that their worker has labelled in the state, the first of "
-            f"task {names[row[twice].min()]!r}; take them out, or begin anew with all labels"
+            f"{twice.sum()} labels are of tasks that their worker has already labelled, the first of task "
+            f"{names[row[twice].min()]!r}; remove them, or start again with all labels"
         )
     labeler, label = np.divmod(np.append(labeler * classes + label, had), classes)
     row = np.append(row, row_had)

@@ -22,9 +22,9 @@ from jtruth.latent.walk import Arrays
 FAMILIES = ("families0", "families1")  # of rows that are alike: the labelers', the classifier's
 COMMON = ("common0", "common1")  # rows around which others are drawn
 _LEAST = 1e-38  # a probability that float32 cannot hold
-ALIKE_ROWS = {"labelers": "the population of labelers", "classifier": "what the classifier's rows share"}
-HARD = "how many samples are hard"  # weights of strata
-EFFECT = "how labelers and classifier feel difficulty"
+ALIKE_ROWS = {"labelers": "the population of labelers", "classifier": "the classifier's rows"}
+HARD = "the share of hard samples"  # weights of strata
+EFFECT = "the effect of difficulty"
 
 
 def joint_digest(

@@ -27,9 +27,8 @@ _BELIEF = 5.0  # votes of the labeler who is believed
 _BELIEVED = 4  # labelers, one after the other
 _APART = 1.0  # standard deviations between the means of both halves
 SEVERAL = (
-    "Chains that started at the mode found by EM and chains that started elsewhere are in different places "
-    "({:.1f} standard deviations apart): the posterior may have several modes, and the draws do not say how "
-    "much weight each of them has."
+    "Chains started at the EM mode and elsewhere disagree ({:.1f} standard deviations apart), so the "
+    "posterior may have several modes whose weights are unknown."
 )
 
 
@@ -51,12 +50,11 @@ def check_switching(
     diagonal = float(np.einsum("tcc->", overall) / (overall.shape[0] * overall.shape[1]))
     best = best_matching(overall.sum(axis=0))
     order = ", ".join(f"{class_names[c]!r} as {class_names[k]!r}" for c, k in enumerate(best) if c != k)
-    what = f"the raters would call {order}" if order else f"their mean diagonal is {diagonal:.2f}"
+    what = f"the raters would call {order}" if order else f"the mean diagonal is {diagonal:.2f}"
     where = "" if chains.all() else f" in {chains.sum()} of {chains.size} chains"
     return (
-        f"Class labels have switched{where}: {what}. The draws describe a mirror image of the data in "
-        "which classes have exchanged names, so do not use them. Start elsewhere, use a prior with a "
-        "heavier diagonal, or give gold labels for some samples of each class."
+        f"Class labels have switched{where}: {what}. In these draws, classes have swapped names, so do not "
+        "use them. Start elsewhere, use a prior with a heavier diagonal, or give gold labels of each class."
     )
 
 
@@ -81,12 +79,12 @@ def check_identified(
     raters = per_sample if y_pred is None else per_sample + (y_pred >= 0)
     if raters.max() >= 3:
         return None
-    classifier = "" if y_pred is None else " beside the classifier's"
+    classifier = "" if y_pred is None else " besides the classifier's"
     most = {0: "no label", 1: "one label"}.get(int(per_sample.max()), f"{per_sample.max()} labels")
     return (
-        f"Not identified: no sample has more than {most}{classifier}, so without gold labels any "
-        "error rate fits as well as any other and these draws repeat the prior. Get a second and third label "
-        "for some samples, gold labels, or say how good the labelers are."
+        f"Not identified: no sample has more than {most}{classifier}, so all error rates fit equally well, "
+        "and the draws repeat the prior. Collect a second and third label for some samples or gold labels, "
+        "or give known error rates."
     )
 
 

@@ -12,7 +12,7 @@ from jtruth._validation.in_range import check_codes, check_positive, check_rows
 from jtruth.labels import Labels, must_be_labels
 from jtruth.latent.model import LatentModel, Raters
 from jtruth.latent.models.alike import alike_classes, alike_raters
-from jtruth.latent.rows import Rows, by_number
+from jtruth.latent.rows import Rows, groups_by_number
 from jtruth.learning._fit import clamp, known_prior, one_hot, soft_counts
 from jtruth.stats.agreement import brennan_prediger, point
 
@@ -69,7 +69,7 @@ def checked_predictions(labels: Labels, y_pred: Any, num_symbols: int | None) ->
     check_codes(codes, symbols, "y_pred", size=labels.num_samples, missing=True, kinds="iu")
     codes = codes.astype(np.int64)
     if not (codes >= 0).any():
-        raise ValueError("y_pred holds no prediction at all (every entry is -1); leave it out")
+        raise ValueError("y_pred has no prediction (every entry is -1); leave it out")
     return codes, symbols
 
 
@@ -88,7 +88,7 @@ def checked_priors(
     labelers, known = np.tile(row, (labels.num_labelers, 1, 1)), None
     if pseudo_counts is not None:
         if own_rows:
-            raise ValueError("models of difficulty have no room for pseudo_counts; give the labels as gold")
+            raise ValueError("models of difficulty do not support pseudo_counts; give the labels as gold")
         known = _numbers("pseudo_counts", pseudo_counts, labelers.shape, positive=False)
         labelers = labelers + known
     classifier = None
@@ -141,9 +141,9 @@ def share_groups(
         return None, None
     if prior is not None:
         raise ValueError(
-            "shares='by_number' learns class shares, and prior gives them; leave one of them out"
+            "shares='by_number' learns class shares, but prior gives them; leave one of them out"
         )
-    group = by_number(labels, rows)
+    group = groups_by_number(labels, rows)
     size = np.bincount(group, weights=rows.multiplicity)
     return group, size / size.sum()
 

@@ -136,7 +136,7 @@ def random_effect(base: LatentModel, rows: Rows) -> Built:
     classes, labelers = base.num_classes, base.raters[0]
     if any(raters.prior.shape[1:] != (2, 2) for raters in base.raters):
         raise ValueError(
-            f"the random-effect model is for two classes, these labels have {classes}; "
+            f"the random-effect model is for two classes, but these labels have {classes}; "
             'use dependence="shared_strata"'
         )
     learned = labelers.alike is not None
@@ -151,7 +151,7 @@ def random_effect(base: LatentModel, rows: Rows) -> Built:
 def partly_shared(base: LatentModel, rows: Rows) -> Built:
     """Easy samples, hard ones that the classifier does not feel, and hard ones that it feels."""
     if len(base.raters) < 2:
-        raise ValueError("partly_shared is about a classifier, give y_pred; of labelers it is shared_strata")
+        raise ValueError("partly_shared needs a classifier: give y_pred, or use shared_strata")
     whole = shared_strata(base, rows)
     classes, model = base.num_classes, whole.model
     labelers_see = _states(classes, (_EASY, _HARD, _HARD))

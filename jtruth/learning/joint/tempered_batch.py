@@ -98,8 +98,8 @@ def _problem(
     model = density_of(built, observed)
     if model is None or model.work > MOST_WORK:
         raise ValueError(
-            f"set {s} has {rows.multiplicity.size} different samples: too many for tempering. Evaluate it by "
-            "itself (jt.evaluate), or as independent (method='joint')"
+            f"set {s} has {rows.multiplicity.size} different samples, too many for tempering. Evaluate it "
+            "alone (jt.evaluate), or as independent (method='joint')"
         )
     copied = mean_share(labels) if name == "copying" else None
     digest = joint_digest(built.model, labeler_share=copied, shared=built.other is not None)

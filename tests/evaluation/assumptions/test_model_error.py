@@ -162,7 +162,9 @@ def by_kind(few_lineages):
 def test_what_a_law_rests_on_is_said_everywhere_and_what_if_never_looks_like_an_answer(by_kind):
     said = {kind: found.rests_on for kind, found in by_kind.items()}
     assert "9 public data sets labelled by people (95 %" in said["people"]
-    assert "LLM judges and automatic metrics" in said["llm_judges"] and "gives narrower intervals" in said[None]
+    assert (
+        "LLM judges and automatic metrics" in said["llm_judges"] and "gives narrower intervals" in said[None]
+    )
     for kind, found in by_kind.items():
         d = json.loads(json.dumps(found.to_dict(), allow_nan=False))
         text, page = found.summary(full=True), page_html(found.blocks())
@@ -171,7 +173,9 @@ def test_what_a_law_rests_on_is_said_everywhere_and_what_if_never_looks_like_an_
         for row in found.assumptions:
             (line,) = (line for line in text.splitlines() if row.sentence in line)
             assert "95 %" not in line and "[" not in line and f"{row.metrics['recall'].mean:.3f}" in line
-        table = page.split("What each assumption says")[1].split("The labels alone cannot tell which assumption")[0]
+        table = page.split("What each assumption says")[1].split(
+            "The labels alone cannot tell which assumption"
+        )[0]
         assert "95 %" not in table and not any(f">{mark}" in table for mark in ("[", "("))
 
 

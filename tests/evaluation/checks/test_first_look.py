@@ -65,9 +65,9 @@ def alarm_of(y_pred, labels):
 
 
 EXCHANGED = (
-    "Look first: gold contradicts {} on most samples: it matches the majority vote on 6 of 60 samples, and on "
-    "54 if its 'no' and 'yes' are swapped. The class codes are probably mixed up: give class names instead of "
-    "codes, or correct the order of the classes."
+    "Look first: gold contradicts {} on most samples: it matches the majority vote on 6 of 60 samples, and "
+    "on 54 if its 'no' and 'yes' are swapped. The class codes are probably mixed up: give class names "
+    "instead of codes, or correct the order of the classes."
 )
 
 

@@ -43,8 +43,8 @@ def test_gold_of_a_class_that_nobody_predicts():
     gold, never = np.where(np.arange(120) < 40, Y, -1), np.where(PRED == 2, 0, PRED)
     number = int((gold == 2).sum())
     text = (
-        f"class 'c', although {number} gold samples have it: its recall is 0 and its precision undefined. Does "
-        "it have another name in the predictions?"
+        f"class 'c', although {number} gold samples have it: its recall is 0 and its precision undefined. "
+        "Does it have another name in the predictions?"
     )
     found = jt.evaluate(never, LABELS, gold=gold, **KNOWN)
     assert f"(worth knowing): the predictions never have {text}" in found.summary(full=True)

@@ -106,4 +106,7 @@ def test_who_labels_is_of_no_effect_where_gold_judges_every_labeler(known, said)
     report = jt.evaluate_labelers(labels, gold=gold, labelers_are="people")
     found = jt.evaluate(labels.to_matrix()[:, 0], labels, gold=gold, labelers_are="people")
     for warnings in (found.warnings, report.warnings):
-        assert any("labelers_are='people' has no effect here, because the verified" in text for text in warnings) == said
+        assert (
+            any("labelers_are='people' has no effect here, because the verified" in text for text in warnings)
+            == said
+        )

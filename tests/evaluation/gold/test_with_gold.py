@@ -41,7 +41,9 @@ def test_advice_says_how_many_and_which(answer):
     """1/n - 1/N is a quarter of it, and with one answer less it is not."""
     result, *_, gold = answer
     text = " ".join(result.advice)
-    more = int(re.match(r"(\d+) more verified labels of random samples would about halve the intervals", text)[1])
+    more = int(
+        re.match(r"(\d+) more verified labels of random samples would about halve the intervals", text)[1]
+    )
     now, then, one_less = (1 / n - 1 / 300 for n in (40, 40 + more, 39 + more))
     assert then <= now / 4 < one_less
     assert "Verify next: " in text and "(260 are left)" in text

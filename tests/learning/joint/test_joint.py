@@ -217,14 +217,14 @@ def test_one_labeler_is_not_identified():
 BAD = [
     ({"y_pred": [0, 1]}, r"y_pred must have shape \(20,\)"),
     ({"y_pred": np.full(20, 2)}, r"y_pred\[0\] is 2 .* class codes 0 to 1"),
-    ({"y_pred": np.full(20, -1)}, "y_pred holds no prediction at all"),
+    ({"y_pred": np.full(20, -1)}, "y_pred has no prediction"),
     ({"priors": DirichletPriors(num_symbols=3)}, "y_pred was not given"),
     ({"priors": DirichletPriors(diagonal=0.0)}, "diagonal is 0.0; give a Dirichlet concentration, above 0"),
     ({"priors": DirichletPriors(pseudo_counts=np.ones((2, 2)))}, r"pseudo_counts must be numbers of shape"),
     ({"priors": DirichletPriors(pseudo_counts=-np.ones((3, 2, 2)))}, r"pseudo_counts\[0, 0, 0\] is -1.0"),
     (
         {"priors": DirichletPriors(pseudo_counts=np.ones((3, 2, 2))), "dependence": "shared_strata"},
-        "no room for pseudo_counts",
+        "do not support pseudo_counts",
     ),
     ({"priors": DirichletPriors(start=np.ones((20, 2)))}, r"start\[0\] sums to 2, not to 1"),
     ({"dependence": "no"}, "dependence must be one of"),
