@@ -316,8 +316,9 @@ def _engine_of(path: str) -> Any:
 
         polars.Config.set_engine_affinity("streaming")
         return polars.scan_parquet(path)
-    settings = {"memory_limit": _ENGINE_MEMORY, "temp_directory": tempfile.gettempdir()}
-    return duckdb.connect(config=settings).read_parquet(path)
+    duckdb.execute(f"set memory_limit = '{_ENGINE_MEMORY}'")
+    duckdb.execute("set temp_directory = $1", [tempfile.gettempdir()])
+    return duckdb.read_parquet(path)
 
 
 def labels_of_rows(rows: LabelRows, plan: FilePlan) -> Labels:
