@@ -10,6 +10,7 @@ from html import unescape
 from pathlib import Path
 from urllib.parse import unquote
 
+import jax
 import pytest
 
 from tests.source import ROOT, python_of
@@ -50,7 +51,8 @@ WITH_CODE = [p for p in PAGES if python_of(p) and p.name not in ELSEWHERE]
 @pytest.mark.parametrize("path", WITH_CODE, ids=lambda path: path.stem)
 def test_the_python_of_a_page_runs(path, capsys, monkeypatch):
     monkeypatch.chdir(ROOT)
-    exec("\n".join(python_of(path)), {})
+    with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):  # as a reader has it
+        exec("\n".join(python_of(path)), {})
     assert capsys.readouterr().out
 
 
