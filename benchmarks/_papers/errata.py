@@ -415,9 +415,8 @@ def dependence():
         "Table 3: true, apparent and mislabeling rates of naive Bayes and nearest neighbour",
         "Of two classes, two that are both wrong agree: apparent = true + mislabeled - 2 both. "
         f"According to the printed rates, naive Bayes errs on {sum(both):.0f} of the 11 mislabeled "
-        "digits. "
-        "Under independence it would be half a digit, and 8 or more in none of 100 000 draws. That is why the "
-        "true rate is near the upper bound.",
+        "digits. Under independence it would be half a digit, and 8 or more in none of 100 000 draws. "
+        "That is why the true rate is near the upper bound.",
         "digits that both get wrong",
         float(sum(both)),
         float(alone),
