@@ -215,7 +215,9 @@ def test_what_every_answer_without_gold_assumes_is_printed():
     """All labelers at .2 and no gold: .138 was printed where .88 is true, with no word of it."""
     labels, y = crowd(2, size=120, right=(0.8, 0.7, 0.75))
     found = jt.evaluate(y, labels, assume="independent")
-    assert found.to_dict()["assumed"] == [MORE_RIGHT] and f"Assumption: {MORE_RIGHT}" in found.summary(full=True)
+    assert found.to_dict()["assumed"] == [MORE_RIGHT] and f"Assumption: {MORE_RIGHT}" in found.summary(
+        full=True
+    )
     known = jt.evaluate(y, labels, noise=jt.noise.Symmetric(0.2, 2))
     assert known.assumed == () and MORE_RIGHT not in known.summary(full=True)
     assert MORE_RIGHT in jt.prevalence(labels).assumption
