@@ -299,7 +299,7 @@ def large_table(path: Any, asked: FilePlan) -> tuple[Any, dict[str, Any]] | None
     if about.num_rows <= _ENGINE_ABOVE:
         return None
     header = about.schema.to_arrow_schema().names
-    task = asked.task[0] if len(asked.task or ()) == 1 else column_called("task", header)
+    task = asked.task[0] if asked.task and len(asked.task) == 1 else column_called("task", header)
     columns = {"task": task} | {
         role: getattr(asked, role) or column_called(role, header) for role in ("worker", "label")
     }

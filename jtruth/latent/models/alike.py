@@ -286,7 +286,7 @@ def draw_rows(data: RowCounts, state: Any, rng: Any) -> Any:
     a, b = (p[:, data.family] for p in _beta(state))
     concentration = xp.stack([a + data.hits, b + data.misses], axis=2)
     if symbols > 2:
-        q = _pattern(data, state)(*_places(*data.counts.shape[:2], data))
+        q = _pattern(data, state)(*_places(data.counts.shape[0], data.counts.shape[1], data))
         alpha = xp.exp(state[..., 2])[:, data.family, None]
         wrong = xp.where(data.is_right, 1.0, alpha * q + data.counts)  # 1: replaced below
         concentration = xp.concatenate([concentration, wrong], axis=2)
