@@ -213,7 +213,7 @@ def _of_classes(labels: Labels) -> Iterator[tuple[str, str]]:
     if unsure := [name for name in names if name.strip().casefold() in NO_ANSWER]:
         what = "looks like a missing answer, but counts as a class, and as wrong where another one is true"
         how_to = f"Leave it out (--abstain {shlex.quote(','.join(unsure))}; in Python abstain={unsure})"
-        advice = f"{how_to}, or treat it as a separate answer (docs/labels_of_other_kinds.md)"
+        advice = f"{how_to}, or model it as a separate symbol (docs/labels_of_other_kinds.md)"
         yield "abstention", f"Class {quoted(unsure, 4)} {what}. {advice}."
 
 

@@ -31,11 +31,11 @@ from jtruth.stats.chains import effective_sample_size, split_rhat
 from jtruth.stats.draws import DrawsEstimate
 
 ASSUMED = "your model of the labels is right; given the class, the classifier errs independently of labelers"
-ALONE = "draws of a model of the labels say all there is: leave {} out"
+ALONE = "draws of a model of the labels already include everything: leave {} out"
 ONE = "class_posterior"
 NO_SITE = (
-    "the draws have no site {!r}, p(class | labels) of shape (draws, samples, classes); they have {}. Hand "
-    "over the MCMC itself, or {{'class_posterior': jt.models.class_posterior(model, draws, labels)}}"
+    "the draws have no site {!r}, p(class | labels) of shape (draws, samples, classes); they have {}. Give "
+    "the MCMC itself, or {{'class_posterior': jt.models.classes_by_draw(model, draws, labels)}}"
 )
 _CHAINS, _BURN_IN, _LOOK, _MOST = 32, 50, 200, 2000  # and sweeps of each chain
 _WORST, _LEAST = 1.05, 100.0  # split R-hat and effective sample size of draws that an answer can be made of
@@ -144,7 +144,7 @@ def drawn_tables(
             if (np.isnan(ess) | (ess >= _ENOUGH)).all() and (np.isnan(rhat) | (rhat < 1.01)).all():
                 return draws.reshape(-1, classes, classes), ()
     draws = np.stack(blocks, axis=1).reshape(-1, classes, classes)
-    return draws, ("draws of the classes have not converged; predictions and labels leave them nearly open",)
+    return draws, ("The draws of the classes have not converged: predictions and labels say little about them.",)
 
 
 def _counts(p: np.ndarray, times: np.ndarray, one_hot: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -172,6 +172,6 @@ def checks_of_draws(found: LabelDraws, class_names: tuple) -> tuple[Check, ...]:
         chains = 1 if found.run is None else len(next(iter(found.run.samples.values())))
         parts = np.array_split(found.matrices, chains)
         switched = check_switching(np.array([part.mean(axis=0) for part in parts]), class_names)
-        said = (switched or "").rstrip(".") or "labelers are more often right than wrong in every chain"
+        said = (switched or "").rstrip(".") or "labelers are right more often than wrong in every chain"
         checks.append(Check("switching", None, None, "look first" if switched else "fits", said))
     return tuple(checks)

@@ -88,7 +88,7 @@ UNUSABLE = [
     (["inspect", CARIES, "--sep", "ab"], "one character"),
     (["evaluate", CARIES, "--rater", "5", "--sep", "\\t"], "for a tab type"),
     (["evaluate", ANESTHESIA, "--rater", "2", "--repeats", "error"], "Set --repeats majority"),
-    (["inspect", CARIES, "--sep", ";", "--task", "x"], "say --sep ,"),
+    (["inspect", CARIES, "--sep", ";", "--task", "x"], "set --sep ,"),
     (["labelers", CARIES, "--report", "nowhere/page.html"], "there is no folder 'nowhere'"),
     (["correct"], "give --differ and --mislabeling"),
     (["correct", "--differ", "68"], "--differ needs --mislabeling"),
@@ -109,7 +109,7 @@ def test_plan(run, answer):
     quick = ["--rates", "known", "--sets", "10"]
     typed = ["--labeler", "crowd:.25:.05:3", "--labeler", "expert:.05:.5", "--prior", ".7,.3", *quick]
     found, text = answer("plan", "--width", ".08", *typed, "--cost-sample", ".02", "--cost-gold", "2")
-    assert "cheapest plan for accuracy" in text and "other mix" in text and "Put in" in text
+    assert "cheapest plan for accuracy" in text and "other mix" in text and "Input" in text
     assert found["simulated"]["width"] <= 0.0805 and found["cost_gold"] == 2
     words = ("--budget", "30", *typed, "--metric", "recall", "--positive", "0", "--seed", "2")
     code, text, _ = run("plan", *words)

@@ -139,7 +139,7 @@ def test_answers_carry_their_own_laws():
     with pytest.raises(ValueError, match="gives no uncertainty"):
         jt.evaluate(GOOD, labels, method="majority_vote").require("accuracy > .5")
     voted = jt.prevalence(labels, gold=LABELS.counts().argmax(axis=1)).require("pass >= .5")
-    assert voted.exit_code == 4 and voted.rows[0]["alarm"] and "what stands above" in str(voted)
+    assert voted.exit_code == 4 and voted.rows[0]["alarm"] and "before the problem above" in str(voted)
     unknown = jt.prevalence(jt.Labels.from_matrix(np.eye(2, dtype=int), 2)).require("1 > .5")
     assert (unknown.probability, unknown.verdict) == (None, "cannot tell") and "do not determine" in str(
         unknown

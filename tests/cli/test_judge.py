@@ -196,7 +196,7 @@ def test_a_threshold_that_was_asked_for_is_answered_on_the_first_screen(run, sca
                         ("specificity", (~called[~truth]).mean())):  # fmt: skip
         assert abs(found[name]["mean"] - share) < 0.03
     text = " ".join(out.split())
-    assert f"50 or more called positive: accuracy {found['accuracy']['mean']:.3f} [" in text
+    assert f"At threshold 50: accuracy {100 * found['accuracy']['mean']:.0f} % [" in text
     assert "sensitivity (TPR)" in text and "specificity (TNR)" in text
 
 

@@ -232,7 +232,7 @@ def test_joint_laws_of_named_classes_under_an_assumption(gold):
     else:
         with pytest.raises(ValueError, match=r"has no joint posterior; give assumption=.*independent"):
             found.joint("precision[bee]", "recall[bee]")
-    with pytest.raises(ValueError, match="knows no 'ppi'"):
+    with pytest.raises(ValueError, match="has no assumption 'ppi'"):
         found.joint("precision[bee]", "recall[bee]", assumption="ppi")
     joint = found.joint("precision[bee]", "recall[bee]", assumption="independent")
     row = next(row for row in found.assumptions if row.name == "independent")

@@ -68,7 +68,7 @@ def test_nobody_vouches(few_lineages):
     text = found.summary(full=True)
     assert "Labels cannot show" in text and "95 % predictive interval" in text
     assert d["assumption"] in found.summary(full=True) and d["assumption"] in page_html(found.blocks())
-    assert "half of the weight on people" in d["assumption"]
+    assert "half people and half LLM judges" in d["assumption"]
 
 
 def test_a_stated_threshold_is_exact_and_the_cheapest_is_found():
@@ -148,7 +148,7 @@ def test_areas_by_gold_of_a_rare_class_are_doubtful_and_say_so(share, rare):
     y = (rng.random(200) < share).astype(int)
     gold = np.where(np.arange(200) < 80, y, -1)
     found = jt.evaluate_scores(y + rng.normal(size=200), jt.Labels.from_matrix(y[:, None], 2), gold=gold)
-    assert any("one class is rare" in text for text in found.warnings) == rare
+    assert any("One class is rare" in text for text in found.warnings) == rare
 
 
 def test_scores_are_matched_by_task():
@@ -224,4 +224,4 @@ def test_refused(as_installed, change, message):
 def test_what_is_refused_otherwise_is_taken_and_equal_scores_are_said():
     assert jt.evaluate_scores(**GOOD, key=jax.random.key(0)).auc.mean > 0.5
     equal = jt.evaluate_scores(**{**GOOD, "scores": [0.5] * 4})
-    assert equal.auc.mean == 0.5 and "all scores are equal" in equal.warnings[-1]
+    assert equal.auc.mean == 0.5 and "All scores are equal" in equal.warnings[-1]

@@ -200,8 +200,8 @@ BAD = {
     "zero": (DirichletChannel, np.eye(3), r"row 0: .* has a number of 0 or less"),
     "no class": (SymbolMatrices, np.zeros((3, 3), bool), "row 0: the set is empty"),
     "not sets": (SymbolMatrices, np.ones((3, 3)), "sets must be booleans"),
-    "grade": (OrdinalLink, np.array([0, 1, 3]), "row 2: .* is no grade; give whole numbers 0 to 2"),
-    "fraction": (SymbolMatrices, np.array([0, 1, 0.5]), "row 2: .* is no symbol"),
+    "grade": (OrdinalLink, np.array([0, 1, 3]), "row 2: .* is not a grade; give whole numbers 0 to 2"),
+    "fraction": (SymbolMatrices, np.array([0, 1, 0.5]), "row 2: .* is not a symbol"),
     "equal": (NormalRatings, np.ones(3), "all ratings are 1.0"),
     "not finite": (NormalRatings, np.array([1.0, np.nan, 2.0]), "row 1: ratings must be finite"),
 }

@@ -138,7 +138,7 @@ def test_cheapest_plan_is_confirmed():
     assert found.best.cost == pytest.approx(plan_cost(found.setting, found.best.plan))
     assert all(row.cost >= found.best.cost for row in found.others)
     text = found.summary(full=True)
-    parts = "cheapest plan for accuracy", "crowd", "Put in", "confirmed by simulation", "err independently"
+    parts = "cheapest plan for accuracy", "crowd", "Input", "confirmed by simulation", "err independently"
     assert all(part in text for part in parts)
     written = json.loads(json.dumps(found.to_dict(), allow_nan=False))
     assert written["plan"]["num_samples"] == found.best.plan.num_samples

@@ -28,7 +28,8 @@ from numpyro.distributions import biject_to, constraints, transforms
 from numpyro.primitives import Messenger
 
 from jtruth._arrays import AnyArray, is_concrete, safe_log
-from jtruth._host import diagonal_rows, vote_shares
+from jtruth._host import diagonal_rows
+from jtruth._one_line import one_line
 from jtruth._validation.in_range import check_codes
 from jtruth.labels import Labels
 from jtruth.latent import density
@@ -49,6 +50,8 @@ class LabelData(NamedTuple):
     label: Any  # (samples, columns), -1: no label; None: to be drawn; or log p(labels | class) as an array
     num_labelers: int
     num_classes: int
+
+    __repr__ = one_line
 
 
 def data_of(labels: Any = None, num_classes: int | None = None, shape: tuple | None = None) -> LabelData:
@@ -269,7 +272,7 @@ def majority_start(data: LabelData) -> tuple[np.ndarray, np.ndarray]:
         labeler, label = (np.asarray(a)[sample, column] for a in (data.labeler, data.label))
         votes = np.zeros((len(data.labeler), classes))
         np.add.at(votes, (sample, label), 1)
-        share = vote_shares(votes)
+        share = votes / np.maximum(votes.sum(axis=1, keepdims=True), 1)
         shares = shares + share.sum(axis=0)
         rows = diagonal_rows(classes, 2.0, 1.0) + counts_of_labels(share[sample], labeler, label, len(rows))
     return shares / shares.sum(), rows / rows.sum(axis=2, keepdims=True)

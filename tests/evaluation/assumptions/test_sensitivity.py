@@ -113,7 +113,7 @@ def test_tipping_points():
     assert both.tipping_point("recall", 0.9) == pytest.approx(0.15)  # the nearer one
     assert "below" in made([0.8, 0.85, 0.95]).sentence("recall", 0.9)
     left = made([0.8, 0.92, 0.93], base=0.1)
-    assert "unless this is less than 0.0833" in left.sentence("recall", 0.9)
+    assert "unless the share is less than 0.083" in left.sentence("recall", 0.9)
     with pytest.raises(ValueError, match="metric"):
         found.tipping_point("accuracy", 0.9)
 

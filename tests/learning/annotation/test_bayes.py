@@ -26,9 +26,9 @@ from jtruth.latent import Effort, NutsSettings, density
 from jtruth.latent.infer import nuts
 from jtruth.latent.models.alike import alike_raters
 from jtruth.learning.annotation import bayes
-from jtruth.learning.annotation.functions import one_coin
+from jtruth.learning.annotation.functions import data_of, majority_start, one_coin
 from jtruth.learning.annotation.models import SPECS, beta_levels, confusion, draw_labels, prepare
-from jtruth.learning.annotation.posterior import labeler_agreement, majority_matrices, merged_rows, pointwise
+from jtruth.learning.annotation.posterior import labeler_agreement, merged_rows, pointwise
 from jtruth.learning.joint.models import independent
 from jtruth.learning.joint.posterior import fit_joint
 from jtruth.stats.chains import mean_error
@@ -276,7 +276,7 @@ def test_gauss_jacobi_levels_are_exact_for_polynomials():
 @pytest.mark.slow
 def test_starts():
     """Every model starts at the accuracies it was given."""
-    prior, psi = majority_matrices(Labels.from_matrix(Z, CLASSES))
+    prior, psi = majority_start(data_of(Labels.from_matrix(Z, CLASSES)))
     right = np.einsum("c,tcc->t", prior, psi)
     for model in ANY_CLASSES:
         spec = SPECS[model]
@@ -392,7 +392,7 @@ def test_bad_input():
         (r"\(2, 2\); give \(3, 3\)", "dawid_skene", labels, {"row_concentration": np.ones((2, 2))}),
         ("not finite", "dawid_skene", labels, {"class_concentration": np.nan}),
         ("must be positive", "one_coin", labels, {"accuracy": (0, 1)}),
-        ("no label at all", "dawid_skene", nothing, None),
+        ("has no label, so", "dawid_skene", nothing, None),
     ):
         with pytest.raises(ValueError, match=message):
             bayes.fit_nuts(model, given, key=0, hyper=hyper)

@@ -150,7 +150,7 @@ def test_the_file_holds_the_state_and_refuses_others(tmp_path, entries, stream):
 
 
 def test_what_is_refused(entries, stream):
-    with pytest.raises(ValueError, match=r"counted before \(set 2 of 3\); nothing was added"):
+    with pytest.raises(ValueError, match=r"added before \(set 2 of 3\); nothing was added"):
         update(stream, named(entries, entries[3] == 1))
     with pytest.raises(ValueError, match=r"classes of new_labels are .* those of the state"):
         update(stream, Labels.from_long(["q0"], ["w0"], [1], num_classes=2))

@@ -224,7 +224,7 @@ BAD = [
     ({"priors": DirichletPriors(pseudo_counts=-np.ones((3, 2, 2)))}, r"pseudo_counts\[0, 0, 0\] is -1.0"),
     (
         {"priors": DirichletPriors(pseudo_counts=np.ones((3, 2, 2))), "dependence": "shared_strata"},
-        "no room for pseudo_counts",
+        "do not support pseudo_counts",
     ),
     ({"priors": DirichletPriors(start=np.ones((20, 2)))}, r"start\[0\] sums to 2, not to 1"),
     ({"dependence": "no"}, "dependence must be one of"),
