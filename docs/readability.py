@@ -36,7 +36,7 @@ def prose(path: Path) -> str:
 
 
 def sentences(text: str) -> list[list[str]]:
-    parts = re.split(r"\n\s*\n|(?<=[.?!:;])[\"')*]*\s+(?=[A-Z*\"'(`]|jtruth)|(?<=[?!])\s", text)
+    parts = re.split(r"\n\s*\n|(?<=[.?!:;])[\"')*]*\s+(?=[A-Z0-9*\"'(`]|jtruth)|(?<=[?!])\s", text)
     return [words for part in parts if len(words := WORD.findall(part)) > 2]
 
 

@@ -118,8 +118,9 @@ def expected_confusion():
     return Erratum(
         "Su 2.7.2, the mean of a confusion-matrix element",
         "E[C(l, n)] = sum over i with yhat_i = n of p(Y_i = yhat_i | yhat_i, z_i)",
-        "E[C(l, n)] is a sum over samples with yhat_i = n of the probability of the predicted class "
-        "yhat_i; it must be that of the row's class, p(y_i = l | yhat_i, z_i). As printed, all rows of a "
+        "E[C(l, n)] is printed as a sum over samples with yhat_i = n of the probability of the "
+        "predicted class yhat_i. It must be the probability of the row's class, p(y_i = l | "
+        "yhat_i, z_i). As printed, all rows of a "
         "column are equal.",
         "E[C(0, 1)], five samples, three classes",
         printed,
@@ -141,8 +142,9 @@ def policies():
     return Erratum(
         "Lam and Stork, the inequality above (4)",
         "take 2l labels on l samples if Var(2l labels on 2l samples) < Var(2l labels on l samples)",
-        "The text takes the policy '2l labels on l samples' if its variance is lower, and then writes "
-        "that the variance of '2l labels on 2l samples' is lower. (4) follows from what is written and so "
+        "The text chooses the policy '2l labels on l samples' if its variance is lower. It then "
+        "writes that the variance of '2l labels on 2l samples' is lower. (4) follows from what is "
+        "written and so "
         "is the rule for other samples, as Figure 2 and the sentence after it have it.",
         "variance of 'same samples' less 'other samples', times 1e5, at error .1, mislabeling .02 "
         "(positive: other samples)",
@@ -179,9 +181,10 @@ def squashed():
     return Erratum(
         "TARS (22), the product with sigmoid(EMI)",
         "MU(i) = u(x_i) sigmoid(EMI(i))",
-        "EMI is a change of accuracy, of the order of 1e-3. The sigmoid has slope 1/4 at 0, so all labels "
-        "have .5 ± .003 and (22) ranks by the model's uncertainty alone; the paper says that it weighs "
-        "the two. No wrong formula, but not what the text says, and the cause of our 88.1 ± .3 where the "
+        "EMI is a change of accuracy, of the order of 1e-3. The sigmoid has slope 1/4 at 0, so "
+        "all labels have .5 ± .003, and (22) ranks by the model's uncertainty alone. The paper "
+        "says that it weights the two. No wrong formula, but not what the text says, and the cause of "
+        "our 88.1 ± .3 where the "
         "paper has 94.",
         "sigmoid of an EMI of .004",
         1.0,
@@ -361,7 +364,8 @@ def two_rates():
     return Erratum(
         "Su (25), first line",
         "p(y | yhat, z; K) = pi(y) p(yhat, z | y; P_D, P_FA) / sum over y' of pi(y') p(yhat, z | y'; K)",
-        "Two rates cannot stand for C rows: above the line must be K, as in the second line. With P_D of the "
+        "Two rates cannot stand for C rows: above the line must be K, as in the second line. With P_D "
+        "of the "
         "predicted class and P_FA the mean of the others, three classes do not even sum to 1.",
         "p(y = 0 | yhat = 1, z), three classes",
         float(prior[0] * rates[0] * given[0] / below),
@@ -409,10 +413,10 @@ def dependence():
     return Erratum(
         "Lam and Stork 6.1, 'an insignificant positive dependence'",
         "Table 3: true, apparent and mislabeling rates of naive Bayes and nearest neighbour",
-        "Of two classes, two that are both wrong agree: apparent = true + mislabeled - 2 both. So the "
-        f"printed rates say that naive Bayes errs on {sum(both):.0f} of the 11 mislabeled digits; "
-        "independence would make it half a digit, and 8 or more in none of 100 000 draws. That is why the "
-        "true rate is near the upper bound.",
+        "Of two classes, two that are both wrong agree: apparent = true + mislabeled - 2 both. "
+        f"According to the printed rates, naive Bayes errs on {sum(both):.0f} of the 11 mislabeled "
+        "digits. Under independence it would be half a digit, and 8 or more in none of 100 000 draws. "
+        "That is why the true rate is near the upper bound.",
         "digits that both get wrong",
         float(sum(both)),
         float(alone),
@@ -460,7 +464,8 @@ ALL = (
     rounding,
 )
 ANSWERS = (  # to what a paper asks or concludes: no formula is wrong
-    "Su 2.4.4 asks whether the iteration has one limit. For its maximum-likelihood twin (ratios of means) it "
+    "Su 2.4.4 asks whether the iteration has one limit. For its maximum-likelihood twin (ratios of "
+    "means) it "
     "has: the collapsed log-likelihood is a sum of logarithms of affine functions of (p_D, p_FA), hence "
     "concave ([beyond](beyond.md); `tests/test_beyond.py`).",
     "Su 5.2.4: 'the empirical Bayes approach is clearly more appropriate than the fully Bayesian "

@@ -336,9 +336,10 @@ def _order_1(block, name, quick):
     return Part(
         f"Class probability estimates, {name}",
         cells,
-        says="L - EL is the same for all predictors, the mean of 1 - sum q² over test images. All rows "
-        "agree with the published true probabilities q, and not with the estimate from ten published "
-        "labels an image: the paper's losses are against q. The rest needs the networks. " + STAND_IN,
+        says="L - EL is the same for all predictors, the mean of 1 - sum q² over test images. All "
+        "rows agree with the published true probabilities q. They disagree with the estimate "
+        "from ten published labels per image, so the paper's losses are against q. The rest "
+        "needs the networks. " + STAND_IN,
         reason="a difference of two numbers printed with four decimals",
     )
 

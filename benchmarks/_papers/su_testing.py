@@ -245,11 +245,12 @@ def statistic_cells(printed, found):
 
 WHY_11 = (
     "on the paper's set Algorithm 3 has limits further apart, and takes more steps, than on nearly all of "
-    "ours with its count table, fallibilities and participations: a deviation of .0161 or more in 9 of "
-    "20 000 sets, no more often among those on which Algorithm 1 errs as in the paper. No "
-    "interpretation of Algorithm 3 that was tried gives both the printed mean error "
-    "(-.047, ours -.046) and such a spread: "
-    "difficulties at their mean or left out, errors not halved, class priors equal or counted, one rate "
+    "ours with its count table, fallibilities and participations. A deviation of .0161 or more "
+    "occurs in 9 of 20 000 sets, no more often among those on which Algorithm 1 errs as in the "
+    "paper. No "
+    "interpretation of Algorithm 3 that was tried gives both the printed mean error (-.047, ours "
+    "-.046) and such a standard deviation. Tried were difficulties at their mean or "
+    "left out, errors not halved, class priors equal or counted, one rate "
     "after the other. So either the set is a rare one or a detail is not printed; we do not know which"
 )
 
@@ -361,10 +362,11 @@ def table_12(quick):
         statistic_cells(PAPER_12, found),
         says=f"{many} repetitions of the 100 sets ({few} for *Sampling*). The paper does not say N and T "
         "of these sets; ours have 1000 and 5, as the main example. The 100 sets of a repetition "
-        "share their random numbers (a seed set anew for each): labels are the same, and a "
-        "prediction is positive where one uniform number is below the desired rate. Means of -.011 "
-        "beside a spread of .010 over 100 points cannot come from 100 independent sets (their mean "
-        "would be within .002 of 0, and the spread .017 even with shared labels).",
+        "share their random numbers, because the seed is reset for each. Labels are the same, and "
+        "a prediction is positive where one uniform number is below the desired rate. Means of "
+        "-.011 with a standard deviation of .010 over 100 points cannot come from 100 independent "
+        "sets. Their mean would be within .002 of 0, and the standard deviation .017 even with "
+        "shared labels.",
         reason="the paper's 100 points are one repetition, whose labelers (fallibilities, participations) "
         "it does not print; errors of all 100 depend on them",
     )
@@ -789,9 +791,10 @@ def four_classes(quick):
 
 
 FOUR = (
-    "{} sets with the paper's table of counts (Table 14, ideal; {} for the labelers). The labelers' "
-    "fallibilities are not printed; ours follow from the printed accuracies against each labeler (.6586, "
-    ".5667, .6397, .6698, .5504): .16, .35, .20, .13, .38, all inside the paper's (0, .4). Participations "
+    "{} sets with the paper's table of counts (Table 14, ideal; {} for the labelers). The "
+    "labelers' fallibilities are not printed. Ours follow from the printed accuracies against "
+    "each labeler (.6586, .5667, .6397, .6698, .5504). They are .16, .35, .20, .13, .38, all "
+    "inside the paper's (0, .4). Participations "
     "are uniform draws."
 )
 

@@ -86,9 +86,10 @@ def table_2(quick):
         "Related work on learning labelers",
         cells,
         says="The paper's table names methods and has no numbers. Here each that can be computed learns "
-        f"from {len(sets)} sets of the main example (1000 samples, about 2.8 labels each; ± is the "
-        "standard error): classes right, error of the share of class 1, mean difference of learned "
-        "from counted matrices. Donmez et al. (2010) is EM of the same model as Dawid and Skene's; "
+        f"from {len(sets)} sets of the main example (1000 samples, about 2.8 labels each). The "
+        "columns are the share of correct classes, the error of the share of class 1, and the "
+        "mean difference of learned from counted matrices; ± is the standard error. Donmez et al. "
+        "(2010) is EM of the same model as Dawid and Skene's; "
         "Branson (2017) and Van Horn et al. (2018) ask for labels in sequence "
         "(`jtruth.learning.fit_sequential`); Northcutt et al. (2021) needs a trained classifier's "
         "probabilities (`jtruth.learning.fit_confident`), Table 3 trains some.",
@@ -228,10 +229,11 @@ def table_3(quick):
     from sklearn.metrics import roc_auc_score
 
     says = (
-        "The paper's table names methods and has no numbers. Here each trains logistic regression (lambda "
-        "= 5) on Ionosphere with the labelers of Section 5.4; area under the ROC curve against correct "
-        "labels, test part, ± standard error over draws. Convolutional networks of the papers are "
-        "replaced by the same linear model: what is compared is what each makes of the labels. van Rooyen "
+        "The paper's table names methods and has no numbers. Here each trains logistic regression "
+        "(lambda = 5) on Ionosphere with the labelers of Section 5.4. Shown is the area under the "
+        "ROC curve against correct labels, test part, ± standard error over draws. The same "
+        "linear model replaces the papers' convolutional networks, so only the use of the labels "
+        "is compared. van Rooyen "
         "and Williamson (2018) is a framework."
     )
     if not (DATA / "ionosphere").exists():

@@ -37,7 +37,8 @@ def _read(name):
 
 
 def _attributes(name, x):
-    """Dimensions as the paper counts them: of German and Cancer attributes before they became indicators."""
+    """Dimensions as the paper counts them: of German and Cancer attributes before they became "
+    "indicators."""
     folder = {"German": "german", "Cancer": "breast_cancer"}.get(name)
     return x.shape[1] if folder is None else (DATA / folder / "X.csv").open().readline().count(",") + 1
 
@@ -190,8 +191,9 @@ def figure_14(quick):
         [{"votes": v} for v in votes],
         "Estimation error by number of votes",
         "both errors fall with the number of votes, TARS's below DirtyEval's, both to 0.",
-        "TARS's half width tends to the sampling error of the population accuracy (.015), not to 0: its "
-        "target is the population; its error on the samples at hand (dashed) goes to 0.",
+        "TARS's half width tends to the sampling error of the population accuracy (.015), not to "
+        "0, because its target is the population. Its error on the samples at hand (dashed) goes "
+        "to 0.",
     )
 
 
@@ -411,10 +413,10 @@ def curve_panel(rows, title):
 
 
 CAUSE = (
-    "88.1 ± .3 after 100 answers. The cause is (22): sigmoid(EMI) is .5 ± .003 on all candidates "
-    "([errata](errata.md), computed), so the product is uncertainty sampling among labels that mostly "
-    "cannot be wrong; leaving those out gives 91.6, EMI itself 91.2, and training with the noise known "
-    "94.0 before the first answer"
+    "88.1 ± .3 after 100 answers. The cause is (22). sigmoid(EMI) is .5 ± .003 on all candidates "
+    "([errata](errata.md), computed), so the product is uncertainty sampling among labels that "
+    "mostly cannot be wrong. Leaving those out gives 91.6, EMI itself 91.2. Training with known "
+    "error rates gives 94.0 before the first answer"
 )
 
 
@@ -440,8 +442,8 @@ def figure_11(quick):
         "accuracy over the number of cleaned labels by EMI, EMI+op1, EMI+op1+op2 for four noises; the "
         "last rises from .77 to .94 at (.4, 0) and never falls, the other two help less.",
         STORED + "*emi* and *emi_split* are EMI and EMI+op1. The order of the three is another one here: "
-        "EMI alone, judged on all labels with the one asked about known, is ahead of EMI+op1+op2 "
-        "wherever there is something to be gained, and EMI+op1 behind. The paper does not say how "
+        "EMI alone uses all labels and takes the label in question as known. Wherever there is "
+        "something to gain, it is ahead of EMI+op1+op2, and EMI+op1 is behind. The paper does not say how "
         "a retrained model is judged on its own labels; ours is the interpretation in "
         "`jtruth/cleaning/loop.py`. The text gives the noise of (a) as (.4, .2), the caption of "
         "Figure 12 and the numbers as (.4, 0).",
@@ -474,21 +476,23 @@ figure_12 = _curves(
 figure_13 = _curves(
     "symmetric",
     "TARS keeps the accuracy of the first model.",
-    "Little is to be gained; ActiveClean alone harms (2 points on Gaussian after 50 answers). TARS "
-    "holds a third of the labels out and so starts lower on all four sets (German 69.3 ± .7, Gaussian 93.8 ± "
-    ".4); it never ends below where it starts.",
+    "Little is to be gained; ActiveClean alone harms (2 points on Gaussian after 50 answers). "
+    "TARS sets a third of the labels aside, so it starts lower on all four sets (German 69.3 ± "
+    ".7, Gaussian 93.8 ± .4). It never ends below its start.",
 )
 figure_16 = _curves(
     "50:50",
     "as Figure 12 for a mix of (.4, 0) and (.2, .2).",
-    "On an even mix of Gaussian SortNoise is ahead of TARS (91.8 ± .6 and 90.8 ± 1.3) and ActiveClean "
-    "falls at first, and so it is on German (71.7 ± 1.0 and 67.5 ± 1.1). Of Heart and Cancer the end and the "
+    "On an even mix of Gaussian SortNoise is ahead of TARS (91.8 ± .6 and 90.8 ± 1.3), and "
+    "ActiveClean falls at first. German is similar (71.7 ± 1.0 and 67.5 ± 1.1). Of Heart and Cancer the "
+    "end and the "
     "area are kept.",
 )
 figure_17 = _curves(
     "90:10",
     "as Figure 12 for a mix of (.4, 0) and (.2, .2).",
-    "As for (.4, 0), and SortNoise ahead of TARS on German (65.8 ± 1.2 and 62.5 ± 1.1). Of Heart and Cancer "
+    "As for (.4, 0), and SortNoise ahead of TARS on German (65.8 ± 1.2 and 62.5 ± 1.1). Of Heart and "
+    "Cancer "
     "the end and the area are kept.",
 )
 

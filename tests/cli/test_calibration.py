@@ -43,7 +43,7 @@ def test_the_truth_is_found_or_named(folder, answer):
     ask = "prevalence", folder / "new.csv", "--positive", "pass", "--calibration"
     found, out = answer(*ask, folder / "cal.csv")
     share = found["shares"]["pass"]
-    assert found["rule"] == "calibration" and share["low"] < 0.8 < share["high"] and "Uncorrected" in out
+    assert found["rule"] == "calibration" and share["low"] < 0.8 < share["high"] and "Of the labels, " in out
     for more in (
         (folder / "cal.csv", "--gold", "column:human"), (folder / "rows.csv",),
         (folder / "rows.csv", "--gold", "worker:human"),

@@ -28,7 +28,7 @@ def test_the_first_command_of_the_readme(answer, monkeypatch):
 
     monkeypatch.setattr("jtruth.evaluation.evaluate", spy)
     found, out = answer("evaluate", CARIES, "--rater", "5")
-    for part in ("Recall", "precision", "majority vote", "worst first", ": does not fit: "):
+    for part in ("Recall", "precision", "majority vote", "worst first", " (does not fit): "):
         assert part in out
     split = read_labels(CARIES).split_rater("5")
     (((y_pred, labels), options, result),) = calls

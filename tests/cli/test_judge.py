@@ -74,8 +74,8 @@ def test_one_judge_is_graded_by_people_alone_however_he_is_asked_about(run, judg
         assert code == 0 and len(out.splitlines()) <= 20, (out, err)
         answers.append(json.loads((folder / "a.json").read_text()))
         lines = out.splitlines()
-        wrong = f"Of {tn + fp} verified 'fail', {fp} are called 'pass'"
-        assert f"{wrong}; of {fn + tp} verified 'pass', {fn} 'fail'." in lines
+        wrong = f"{fp} of {tn + fp} verified 'fail' samples are called 'pass'"
+        assert f"{wrong}, and {fn} of {fn + tp} verified 'pass' samples 'fail'." in lines
         assert "Positive class: pass (to change: --positive fail)." in lines
         (worth,) = (line for line in lines if "are called 'pass'; the true share is" in line)
         assert worth.startswith(f"{round(100 * (tp + fp) / 80)} % are called")
@@ -114,7 +114,7 @@ def test_labelers_says_the_same_of_one_judge_and_has_a_row_for_each_of_several(r
         hit = (given[truth, k]).mean()
         assert abs(rows[f"reader{k}"]["sensitivity"]["mean"] - hit) < 0.02
         wrong = (given[:, k] & ~truth).sum()
-        assert f"Of {(~truth).sum()} verified 'healthy', {wrong} are" in " ".join(out.split())
+        assert f"{wrong} of {(~truth).sum()} verified 'healthy' samples" in " ".join(out.split())
 
 
 def test_a_judge_who_always_says_the_same_has_the_classes_of_the_gold(run, tmp_path):

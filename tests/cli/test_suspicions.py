@@ -49,7 +49,7 @@ def test_inspect_and_evaluate_agree_on_what_is_suspicious(answer, odd):
     for one in found["suspicious"]:
         assert one["message"] in first and one["message"] in out
     page = (odd / "out.html").read_text()
-    assert "What is odd in the labels" in page and "Did they look at the samples?" in page
+    assert "Unusual patterns in the labels" in page and "Did they look at the samples?" in page
 
 
 @pytest.mark.slow

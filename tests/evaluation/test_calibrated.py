@@ -35,7 +35,7 @@ def test_one_judge_beside_his_raw_rate(sets):
     low, high = answer.shares["pass"].interval()[:2]
     assert low < y.mean() < high and answer.rule == "calibration" and high - low < 0.35
     raw = answer.label_shares["pass"]
-    assert raw == pytest.approx((z[:, 0] == 1).mean()) and f"Uncorrected, {raw:.3f} of the labels say" in str(
+    assert raw == pytest.approx((z[:, 0] == 1).mean()) and f"Of the labels, {100 * raw:.0f} % say" in str(
         answer
     )
     assert answer.in_sample.shares["pass"].sd <= answer.shares["pass"].sd
@@ -44,7 +44,7 @@ def test_one_judge_beside_his_raw_rate(sets):
     assert rates["pass"]["right"] == pytest.approx((right + 0.5) / ((truth == 1).sum() + 1))
     assert {check.name: check.verdict for check in answer.checks}["alike"] == "fits"
     known = np.where(np.arange(400) < 60, y, -1)  # the same where gold is of these samples
-    assert f"Uncorrected, {raw:.3f} of the labels" in str(jt.prevalence(named(z[:, :1]), gold=known))
+    assert f"Of the labels, {100 * raw:.0f} %" in str(jt.prevalence(named(z[:, :1]), gold=known))
 
 
 def test_order_of_classes_judges_and_what_has_the_truth(sets):
@@ -57,7 +57,7 @@ def test_order_of_classes_judges_and_what_has_the_truth(sets):
     for calibration in ((turned, 1 - truth), SimpleNamespace(labels=plain, gold=truth), (human, None)):
         again = jt.prevalence(labels, calibration=calibration)
         assert again.shares["pass"].mean == pytest.approx(first.shares["pass"].mean, abs=0.01)
-    assert "labels of 'human' were taken as the truth" in again.summary(full=True)
+    assert "Labels of 'human' were taken as the truth" in again.summary(full=True)
     fourth = named(np.column_stack([z, z[:, :1]]), workers=("a", "b", "c", "d"))
     assert "labels of 'd' are not used" in jt.prevalence(fourth, calibration=(plain, truth)).summary(
         full=True
@@ -111,7 +111,7 @@ def test_a_classifier_and_the_judge_himself(sets):
     assert APART not in himself.assumptions[0].sentence and not himself.baselines
     low, high = himself.accuracy.interval()[:2]
     assert low < (z[:, 0] == y).mean() < high
-    assert himself.num_calibration == 200 and "200 calibration items verified" in str(himself)
+    assert himself.num_calibration == 200 and "200 verified calibration items" in str(himself)
     jointly = jt.evaluate(z[:, 0], labels, calibration=calibration)  # with the other judges' verdicts
     exact = {"precision": (y[z[:, 0] == 1] == 1).mean(), "specificity": (z[y == 0, 0] == 0).mean()}
     for name, true in exact.items():
@@ -135,7 +135,7 @@ def test_a_judge_worth_nothing_and_items_too_different(sets):
     few = " ".join(few.split())
     assert "only 3 items of class 'pass'" in few and "4 of 18 calibration items lack" in few
     assert (
-        "18 calibration items have the ids of new samples" in few and "14 calibration items verified" in few
+        "18 calibration items have the ids of new samples" in few and "14 verified calibration items" in few
     )
 
 

@@ -71,7 +71,7 @@ def test_every_labeler_has_a_law_of_its_own(whole):
     assert "worst first" in report.summary(full=True)
     assert ONLY_GOLD in report.warnings and ONLY_GOLD in report.summary(full=True)
     assert "share of the labels given that are right" in report.summary(full=True).splitlines()[0]
-    assert f"rests on: {report.rests_on}" in report.summary(full=True)
+    assert f"Assumption of the width: {report.rests_on}" in report.summary(full=True)
     assert report.rests_on in page_html(report.blocks())
     other = jt.evaluate_labelers(labels, key=1)
     assert "label for a new sample" in other.summary(full=True)
@@ -215,7 +215,7 @@ def test_what_every_answer_without_gold_assumes_is_printed():
     """All labelers at .2 and no gold: .138 was printed where .88 is true, with no word of it."""
     labels, y = crowd(2, size=120, right=(0.8, 0.7, 0.75))
     found = jt.evaluate(y, labels, assume="independent")
-    assert found.to_dict()["assumed"] == [MORE_RIGHT] and f"assumed: {MORE_RIGHT}" in found.summary(full=True)
+    assert found.to_dict()["assumed"] == [MORE_RIGHT] and f"Assumption: {MORE_RIGHT}" in found.summary(full=True)
     known = jt.evaluate(y, labels, noise=jt.noise.Symmetric(0.2, 2))
     assert known.assumed == () and MORE_RIGHT not in known.summary(full=True)
     assert MORE_RIGHT in jt.prevalence(labels).assumption

@@ -38,10 +38,10 @@ def test_new_samples_are_the_counts_of_these_with_the_error_of_drawing_them(case
     )
     assert new.accuracy.sd > here.accuracy.sd
     assert (here.target, new.target) == ("in-sample", "population")
-    assert new.to_dict()["target"] == "population" and "target: population" in new.summary(full=True)
+    assert new.to_dict()["target"] == "population" and "Target: population" in new.summary(full=True)
     assert new.confusion_matrix.sum() == pytest.approx(80)
     asked = jt.evaluate(y_pred, labels, assume="independent", target="in-sample")
-    assert asked.accuracy.mean == here.accuracy.mean and "of these samples" in str(asked)
+    assert asked.accuracy.mean == here.accuracy.mean and "for these samples" in str(asked)
     assert [row.metrics["recall"].mean for row in asked.assumptions] == [
         row.metrics["recall"].mean for row in here.assumptions
     ]
@@ -71,7 +71,7 @@ def test_every_answer_says_what_it_is_about(case):
     here = jt.evaluate_scores(score, labels, target="in-sample", **known)
     assert new.auc.sd > here.auc.sd and abs(new.auc.mean - here.auc.mean) < 0.02
     assert new.in_sample.auc.mean == here.auc.mean
-    assert "for new samples" in str(new) and "of these samples" in str(here)
+    assert "for new samples" in str(new) and "for these samples" in str(here)
     share = jt.prevalence(labels, assume="independent")
     shown = share.to_dict()
     assert shown["target"] == "population" and share.in_sample.to_dict()["target"] == "in-sample"

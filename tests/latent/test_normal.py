@@ -53,8 +53,11 @@ def test_evidence_and_class_counts_are_those_of_all_assignments():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("size", "labelers", "classes"), [(400, 5, 2), (600, 3, 3)])
-def test_the_same_posterior_as_tempering(size, labelers, classes):
+@pytest.mark.parametrize(
+    ("size", "labelers", "classes", "width"), [(400, 5, 2, 1.0), (400, 5, 2, 1.15), (600, 3, 3, 1.0)]
+)
+def test_the_same_posterior_as_tempering(size, labelers, classes, width, monkeypatch):
+    monkeypatch.setattr(normal, "_WIDTHS", (width,))
     labels, y_pred, _ = crowd(size, labelers, classes, 5)
     law, sampled = (fit_joint(labels, y_pred=y_pred, effort=e, key=2) for e in (STANDARD, SAMPLED))
     assert "weighed draws" in law.convergence.ess and "weighed draws" not in sampled.convergence.ess

@@ -101,15 +101,15 @@ def test_probabilities_too_sure_or_too_timid_are_named():
     _, z, q = simulated(6, 3000)
     labels = Labels.from_matrix(z[:, None], 3)
     sure, timid = (p / p.sum(axis=1, keepdims=True) for p in (q**2, q**0.5))
-    assert "too sure about the true class" in fit_noise_layer(labels, sure, num_bootstrap=25).warnings[0]
-    assert "too timid about the true class" in fit_noise_layer(labels, timid, num_bootstrap=25).warnings[0]
+    assert "classifier is overconfident" in fit_noise_layer(labels, sure, num_bootstrap=25).warnings[0]
+    assert "classifier is underconfident" in fit_noise_layer(labels, timid, num_bootstrap=25).warnings[0]
 
 
 def test_bad_input(case):
     _, z, q, labels = case
     two = Labels.from_matrix(np.stack([z, z], axis=1), 3)
     for fit in (fit_confident, fit_noise_layer):
-        with pytest.raises(ValueError, match=r"sample 0 has 2 labels .* takes one"):
+        with pytest.raises(ValueError, match=r"sample 0 has 2 labels .* needs one"):
             fit(two, q)
         with pytest.raises(ValueError, match=r"probabilities has shape \(240, 2\); it must be \(240, 3\)"):
             fit(labels, q[:, :2])

@@ -169,11 +169,11 @@ def test_what_a_law_rests_on_is_said_everywhere_and_what_if_never_looks_like_an_
         d = json.loads(json.dumps(found.to_dict(), allow_nan=False))
         text, page = found.summary(full=True), page_html(found.blocks())
         assert d["rests_on"] == said[kind] and d["interval_kind"] == "predictive"
-        assert f"rests on: {said[kind]}" in text and said[kind] in page
+        assert f"Assumption of the width: {said[kind]}" in text and said[kind] in page
         for row in found.assumptions:
             (line,) = (line for line in text.splitlines() if row.sentence in line)
             assert "95 %" not in line and "[" not in line and f"{row.metrics['recall'].mean:.3f}" in line
-        table = page.split("What each assumption says")[1].split(
+        table = page.split("Estimates under each assumption")[1].split(
             "The labels alone cannot tell which assumption"
         )[0]
         assert "95 %" not in table and not any(f">{mark}" in table for mark in ("[", "("))

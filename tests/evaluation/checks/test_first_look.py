@@ -88,7 +88,7 @@ def test_exchanged_codes_stand_above_every_answer():
     assert two.blocks().sentence.startswith("b has the better accuracy")
     scores = jt.evaluate_scores(y + 0.5 * y_pred, labels, gold=gold, **KNOWN)
     assert first_line(scores) == EXCHANGED.format("labels") == scores.blocks().alarms[0]
-    assert scores.blocks().sentence.startswith("Area under the ROC curve")
+    assert scores.blocks().sentence.startswith("The area under the ROC curve")
 
 
 def test_exchanged_codes_of_some_of_many_classes():

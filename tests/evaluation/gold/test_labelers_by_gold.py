@@ -81,7 +81,7 @@ def test_the_report_goes_to_gold_where_labelers_are_wrong_together():
         assert t == 4 or row["accuracy"] < row["by_assumption"]["independent"] - 0.03
     assert report.interval_kind == "posterior" and alone.interval_kind == "predictive"
     assert "95 % posterior intervals" in report.summary(full=True)
-    assert f"rests on: {report.rests_on}" in report.summary(full=True)
+    assert f"Assumption of the width: {report.rests_on}" in report.summary(full=True)
     assert "chance that a label for a new sample is right" in report.summary(full=True)
 
 

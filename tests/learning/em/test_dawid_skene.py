@@ -205,14 +205,14 @@ def test_doubts_are_said():
     smooth = " ".join(fit_dawid_skene(labels, smoothing=Smoothing(1, 1)).warnings)
     assert "pseudo-counts" in smooth and "parameters" not in smooth
     named = labels.with_names(classes=["no", "yes", "odd"])
-    assert any("class 'odd'" in w for w in fit_dawid_skene(named).warnings)
+    assert any("Class 'odd'" in w for w in fit_dawid_skene(named).warnings)
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"gold": np.array([0] * 59 + [-2])}, r"gold\[59\] is -2"),
-        ({"prior": np.full(3, 1 / 3), "smoothing": Smoothing(prior=1)}, "held fixed"),
+        ({"prior": np.full(3, 1 / 3), "smoothing": Smoothing(prior=1)}, "prior is fixed"),
         ({"smoothing": Smoothing(-0.1)}, "smoothing.diagonal"),
         ({"smoothing": Smoothing(prior=np.nan)}, "smoothing.prior"),
         ({"starts": Starts(-1)}, "num_restarts"),
