@@ -2,7 +2,36 @@
 
     python benchmarks/vmap.py [--sets 10000] [--small] [names of jobs: all]
 
-HEAD
+Su (2023), 5.2.1: 1000 samples and 5 labelers in each set, float32. Every job is one compiled program over all
+sets. "loop" calls the compiled program of one set in a Python loop, "NumPy" is the same in NumPy. Rates are
+sets per CPU second, of all cores together; on an accelerator per second. "apart" is the largest difference to
+NumPy.
+
+    posteriors    log-likelihoods and class posteriors
+    algorithm_1   operating points by ratios of normals
+    algorithm_2   operating points by 5000 sampled label vectors a step; the slowest, so few sets
+    exact_means   exact posterior means of five metrics, from all count tables
+    nuts          NUTS of the testing model, one chain of 200 + 400 transitions a set; few sets
+    coverage      empirical against full Bayes: 95 % intervals of 1000 sets, and their mean widths
+
+Measured on a CPU (x86-64, 2 cores under load 20, jax 0.10.2, numpyro 0.22.0), so wall seconds say nothing:
+
+    job            sets   cpu s  sets/cpu s   loop   NumPy   apart
+    posteriors    10000    0.94       10689   4261    6050   3.8e-06
+    algorithm_1   10000    0.17       59361  10679    5786   1.8e-07
+    exact_means   10000    2.53        3955   1296     235   1.3e-07
+    nuts            100    7.70          13     13       -         -
+
+Algorithm 2 was not measured at this size.
+
+    coverage (standard error)  empirical Bayes  mean width   full Bayes     mean width
+    accuracy                   .868 (.011)      .027         .951 (.007)    .035
+    precision                  .929 (.008)      .053         .948 (.007)    .058
+    recall                     .845 (.011)      .069         .948 (.007)    .094
+    false_alarm_rate           .886 (.010)      .020         .942 (.007)    .024
+    f1                         .897 (.010)      .055         .942 (.007)    .065
+
+Nothing was run on an accelerator: none was at hand.
 """
 
 import argparse

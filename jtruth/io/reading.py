@@ -285,7 +285,7 @@ _ENGINE_MEMORY = "1GB"
 def large_table(path: Any, asked: FilePlan) -> tuple[Any, dict[str, Any]] | None:
     """A lazy table of a Parquet file of very many rows, and options of `stream_of_table`; None of any other.
 
-    DuckDB reads it if it is installed, and writes to disk what does not fit into a gigabyte; else Polars.
+    Polars reads it if it is installed, in pieces; else DuckDB, which is allowed a gigabyte.
     """
     special = asked.labelers, asked.map, asked.pass_at, asked.contains, asked.silent, asked.repeats
     if any(special) or not Path(path).is_file():
@@ -310,15 +310,15 @@ def large_table(path: Any, asked: FilePlan) -> tuple[Any, dict[str, Any]] | None
 
 def _engine_of(path: str) -> Any:
     try:
-        import duckdb
-    except ImportError:
         import polars
+    except ImportError:
+        import duckdb
 
-        polars.Config.set_engine_affinity("streaming")
-        return polars.scan_parquet(path)
-    duckdb.execute(f"set memory_limit = '{_ENGINE_MEMORY}'")
-    duckdb.execute("set temp_directory = $1", [tempfile.gettempdir()])
-    return duckdb.read_parquet(path)
+        duckdb.execute(f"set memory_limit = '{_ENGINE_MEMORY}'")
+        duckdb.execute("set temp_directory = $1", [tempfile.gettempdir()])
+        return duckdb.read_parquet(path)
+    polars.Config.set_engine_affinity("streaming")
+    return polars.scan_parquet(path)
 
 
 def labels_of_rows(rows: LabelRows, plan: FilePlan) -> Labels:

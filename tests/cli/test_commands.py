@@ -29,7 +29,7 @@ from jtruth.cli.reading import Tables, inclusion_of, labels_of, noise_of
 from jtruth.evaluation import compare_classifiers
 from jtruth.evaluation.assumptions.registry import ASSUMPTIONS
 from jtruth.evaluation.assumptions.sensitivity import ways
-from jtruth.io import read_gold, read_labels, reading, read_noise, read_predictions
+from jtruth.io import read_gold, read_labels, read_noise, read_predictions, reading
 from jtruth.latent import Progress
 from jtruth.noise import Symmetric
 from tests.cli.files import rows_of, write
@@ -469,7 +469,7 @@ def test_what_consensus_refuses(refusal, small, words, said):
 
 
 def test_a_large_file_is_left_to_an_engine(run, monkeypatch, tmp_path):
-    """DuckDB or, where it is not installed, Polars; what needs tasks by name is refused."""
+    """Polars or, where it is not installed, DuckDB; what needs tasks by name is refused."""
     rows = [(f"t{k}", f"w{t}", "yes" if (k % 3 == 0) != (k % (5 + t) == 0) else "no")
             for k in range(300) for t in range(4)]  # fmt: skip
     frame = pl.DataFrame(rows, schema=["task", "worker", "label"], orient="row")
@@ -477,11 +477,16 @@ def test_a_large_file_is_left_to_an_engine(run, monkeypatch, tmp_path):
     monkeypatch.setattr(reading, "_ENGINE_ABOVE", 1000)
     code, out, _ = run("labelers", "labels.parquet", "--save", "rates.json", folder=tmp_path)
     assert code == 0 and "4 labelers, 1,200 labels" in " ".join(out.split()).replace("1200", "1,200")
-    assert set(json.loads((tmp_path / "rates.json").read_text())["confusion_matrices"]) == {"w0", "w1", "w2", "w3"}
+    assert set(json.loads((tmp_path / "rates.json").read_text())["confusion_matrices"]) == {
+        "w0",
+        "w1",
+        "w2",
+        "w3",
+    }
     code, out, _ = run("prevalence", "labels.parquet", folder=tmp_path)
     assert code == 0 and "300 samples" in out and "next: jtruth labelers labels.parquet" in out
     code, _, err = run("prevalence", "labels.parquet", "--by", "day", folder=tmp_path)
     assert code == 2 and "--by needs tasks by name" in err
-    monkeypatch.setitem(sys.modules, "duckdb", None)
+    monkeypatch.setitem(sys.modules, "polars", None)
     found = reading.large_table(tmp_path / "labels.parquet", reading.FilePlan())
-    assert type(found[0]).__name__ == "LazyFrame" and found[1]["worker"] == "worker"
+    assert type(found[0]).__name__ == "DuckDBPyRelation" and found[1]["worker"] == "worker"

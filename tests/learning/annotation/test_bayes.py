@@ -392,7 +392,7 @@ def test_bad_input():
         (r"\(2, 2\); give \(3, 3\)", "dawid_skene", labels, {"row_concentration": np.ones((2, 2))}),
         ("not finite", "dawid_skene", labels, {"class_concentration": np.nan}),
         ("must be positive", "one_coin", labels, {"accuracy": (0, 1)}),
-        ("no label at all", "dawid_skene", nothing, None),
+        ("has no label, so", "dawid_skene", nothing, None),
     ):
         with pytest.raises(ValueError, match=message):
             bayes.fit_nuts(model, given, key=0, hyper=hyper)
