@@ -294,7 +294,9 @@ def draw_rows(data: RowCounts, state: Any, rng: Any) -> Any:
     odds, logs = drawn[..., :2], xp.zeros(data.counts.shape)
     if symbols > 2:
         logs = xp.where(data.is_right, -np.inf, drawn[..., 2:])
-        logs = logs - (log_sum(logs)[..., None] if xp is np else jax.nn.logsumexp(logs, 2, keepdims=True))
+        logs = logs - (
+            log_sum(logs)[..., None] if xp is np else jax.nn.logsumexp(logs, axis=2, keepdims=True)
+        )
     odds = odds - xp.logaddexp(odds[..., :1], odds[..., 1:])
     return xp.where(data.is_right, odds[..., :1], logs + odds[..., 1:])
 
