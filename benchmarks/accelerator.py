@@ -1,6 +1,6 @@
 """Everything that has a device path, on the accelerator that JAX sees and on the CPU: equal, and how fast?
 
-    python benchmarks/accelerator.py [--samples 100000] [--sets 256] [--repeats 3] [names of jobs: all]
+    python benchmarks/accelerator.py [--samples 100000] [--sets 256] [--repeats 3] [--small] [jobs: all]
 
 By itself, not by `python -m benchmarks`, which keeps to the CPU. Each job is a call of the public interface,
 laying out and moving its data included: on JAX's default device, then on the CPU. Printed are seconds of the
@@ -13,6 +13,10 @@ computed by their largest relative difference, means of draws in standard errors
     known     exact posterior of many sets of 200 samples
     learned   joint posterior of many sets of 200 samples
     simulate  Su 5.1, sets of 500 samples
+    ratios    Algorithm 1 of many sets of 200 samples
+    counts    exact means of many sets of 200 samples, by every count table
+
+Without names `benchmarks/vmap.py` follows, on JAX's default device. `--small` says whether all of it runs.
 
 Not run on an accelerator: none was at hand. On a CPU against itself (x86-64, 2 cores, load 2, jax 0.10.2;
 --samples 20000 --sets 64 --repeats 2):
@@ -34,6 +38,7 @@ from typing import NamedTuple
 
 import jax
 import numpy as np
+import vmap
 
 import jtruth as jt
 from jtruth.latent import Effort
@@ -101,8 +106,22 @@ def simulate(samples: int, sets: int) -> Answer:
     return Answer(right.mean(), right.std() / np.sqrt(sets))
 
 
+def ratios(samples: int, sets: int) -> Answer:
+    return _mapped(vmap.algorithm_1, sets)
+
+
+def counts(samples: int, sets: int) -> Answer:
+    return _mapped(partial(vmap.exact_means, window=(96, 96)), sets)
+
+
+def _mapped(one: Callable[..., jax.Array], sets: int) -> Answer:
+    y_pred, z = crowd((sets, 200), 2)
+    log_odds = ((2 * z - 1).sum(-1) * np.log(4.0)).astype(np.float32)
+    return Answer(np.asarray(jax.jit(jax.vmap(one))(log_odds, y_pred)))
+
+
 JOBS: Mapping[str, Callable[[int, int], Answer]] = {
-    job.__name__: job for job in (em, temper, gibbs, known, learned, dependent, simulate)
+    job.__name__: job for job in (em, temper, gibbs, known, learned, dependent, simulate, ratios, counts)
 }
 
 
@@ -129,7 +148,10 @@ def main() -> None:
     parser.add_argument("jobs", nargs="*", choices=[*JOBS, []])
     for name, default in (("samples", 100_000), ("sets", 256), ("repeats", 3)):
         parser.add_argument(f"--{name}", type=int, default=default)
+    parser.add_argument("--small", action="store_true")
     asked = parser.parse_args()
+    if asked.small:
+        asked.samples, asked.sets, asked.repeats = 500, 16, 1
     cpu = jax.devices("cpu")[0]
     print(f"jax {jax.__version__}, {jax.devices()[0].device_kind} against {cpu.device_kind}")
     print("job       first s   later s   cpu first   cpu later   ratio   apart")
@@ -140,6 +162,8 @@ def main() -> None:
             of_cpu, cpu_first, cpu_later = timed(job, asked.repeats)
         times = f"{first:9.2f} {later:9.2f} {cpu_first:11.2f} {cpu_later:11.2f} {cpu_later / later:7.1f}"
         print(f"{name:8} {times}   {apart(answer, of_cpu)}", flush=True)
+    if not asked.jobs:
+        vmap.main(["--small"] if asked.small else [])
 
 
 if __name__ == "__main__":

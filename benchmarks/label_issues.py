@@ -165,7 +165,7 @@ import numpy as np
 import jtruth as jt
 from jtruth.cleaning import layer_draws, posterior_draws, shared_confusion, suspicious_labels
 from jtruth.learning import fit_confident, fit_dawid_skene, fit_joint, fit_noise_layer, prune
-from jtruth.learning.predicted import RULES, thresholds_mislead
+from jtruth.learning.predicted import RULES
 
 CLEANLAB = """
 import sys, json, numpy as np
@@ -271,7 +271,7 @@ def single(name, labels, q, sets, python):
         for rule in RULES:
             mine = prune(labels, q, confident, rule)
             print(f"    {rule:13s} {mine.size:5d} taken out, {wrong[mine].sum():4d} of them wrong")
-    print("  " + " ".join((*layer.warnings, *thresholds_mislead(layer, confident.matrices[0]))))
+    print("  " + " ".join(layer.warnings))
     if theirs:
         same(confident, theirs, labels, q)
 

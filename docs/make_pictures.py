@@ -3,6 +3,7 @@
 They are small PNG files in docs/pictures.
 """
 
+import runpy
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -33,6 +34,24 @@ def graded() -> jt.Evaluation:
     labels, gold = judges()
     split = labels.split_rater("judge_c")
     return jt.evaluate(split.y_pred, split.labels, gold=gold, key=0)
+
+
+def truth_of_c() -> dict[str, float]:
+    """The true metrics of judge c, which the script that made the file knows."""
+    rows, passes = runpy.run_path(str(EXAMPLES / "make_examples.py"))["judges"]()
+    y, said = np.array(passes, bool), np.array([row[3] == "pass" for row in rows])
+    right, recall, precision = (y == said).mean(), said[y].mean(), y[said].mean()
+    called, share = said.mean(), y.mean()
+    agree = called * share + (1 - called) * (1 - share)  # at random
+    return {
+        "accuracy": right,
+        "precision": precision,
+        "recall": recall,
+        "f1": 2 * recall * precision / (recall + precision),
+        "false_alarm_rate": said[~y].mean(),
+        "specificity": 1 - said[~y].mean(),
+        "kappa": (right - agree) / (1 - agree),
+    }
 
 
 def known(scores: bool = False) -> tuple:
@@ -74,7 +93,7 @@ def scored() -> object:
 
 
 def joint() -> object:
-    """The ROC plane: the law of both rates."""
+    """The ROC plane: the joint posterior of both rates."""
     y_pred, labels, y = known()
     found = jt.evaluate(y_pred, labels, noise=jt.noise.Symmetric(0.15, 2), prior=[0.5, 0.5])
     truth = y_pred[y == 1].mean(), y_pred[y == 0].mean()
@@ -89,8 +108,8 @@ def doubtful() -> object:
 
 
 GALLERY: dict[str, Callable[[], object]] = {
-    "metrics": lambda: plots.plot_metrics(graded()).figure,
-    "evaluation": lambda: graded().plot(),
+    "metrics": lambda: plots.plot_metrics(graded(), ideal=truth_of_c()).figure,
+    "evaluation": lambda: graded().plot(full=True),
     "assumptions": lambda: plots.plot_joints(graded()).figure,
     "labelers": lambda: jt.evaluate_labelers(judges()[0], key=0).plot(),
     "prevalence": lambda: jt.prevalence(judges()[0], gold=judges()[1], key=0).plot(),
@@ -112,7 +131,7 @@ def gallery(names: list[str]) -> None:
         with plt.style.context("default"):
             figure = GALLERY[name]()
             figure.savefig(
-                FOLDER / "pictures" / f"{name}.png", dpi=72, bbox_inches="tight", metadata={"Software": ""}
+                FOLDER / "pictures" / f"{name}.png", dpi=100, bbox_inches="tight", metadata={"Software": ""}
             )
             plt.close(figure)
 

@@ -85,7 +85,6 @@ BESIDE = (  # public, but imported from their own file so that their module load
     "evaluation.calibration.evaluate_calibration",
     "evaluation.gold.tables.gold_tables",
     "evaluation.gold.tables.ppi_metric",
-    "learning.annotation.bayes.simulate_from_prior",
     "learning.behaviour.labeler_behaviour",
     "learning.values.fit_multilabel",
     "learning.values.fit_values",

@@ -25,12 +25,12 @@ def one_line(self: Any) -> str:
     return line if len(line) <= _MOST else line[: _MOST - 4] + "...)"
 
 
-def picture(self: Any, ax: Any = None) -> Any:
-    """This answer as a picture: a new Figure with all its panels, or the first of them on `ax`.
+def picture(self: Any, ax: Any = None, *, full: bool = False) -> Any:
+    """This answer as a picture: a new Figure, or its first panel on `ax`; `full` adds all of an evaluation.
 
-    Needs matplotlib (the extra `plots`). For more say in it see `jtruth.plots`.
+    Needs matplotlib (the extra `plots`). `jtruth.plots` has functions with more options.
     """
-    return import_module(f"{__package__}.plots").plot_result(self, ax=ax)
+    return import_module(f"{__package__}.plots").plot_result(self, ax=ax, full=full)
 
 
 def _brief(value: Any) -> str:

@@ -305,8 +305,7 @@ class Labels:
         seen, _, counts = check.occurring(codes, number)
         z = seen[:, None] // (self.num_classes + 1) ** np.arange(self.num_labelers) % (self.num_classes + 1)
         sample, labeler = (a.astype(np.int32) for a in np.nonzero(z))
-        label = z[sample, labeler].astype(np.int32) - 1
-        leaves = {"sample": sample, "labeler": labeler, "label": label}
+        leaves = {"sample": sample, "labeler": labeler, "label": z[sample, labeler].astype(np.int32) - 1}
         patterns = replace(self, **leaves, num_samples=seen.size, tasks=None)
         order, place, _ = check.collapse_rows(patterns._table())  # the same order as above
         row = np.zeros(number, np.int64)
@@ -398,19 +397,19 @@ class Labels:
         new = np.full(getattr(self, size), -1, np.int32)
         new[chosen] = np.arange(chosen.size, dtype=np.int32)
         codes = new[np.asarray(getattr(self, axis))]
-        leaves = {k: np.asarray(getattr(self, k))[codes >= 0] for k in ("sample", "labeler", "label")}
-        leaves[axis] = codes[codes >= 0]
-        known = getattr(self, names)
-        kept = None if known is None else tuple(map(known.__getitem__, chosen.tolist()))
+        every = {k: np.asarray(getattr(self, k)) for k in ("sample", "labeler", "label")} | {axis: codes}
+        leaves = {k: values[codes >= 0] for k, values in every.items()}
         own = self.self_agreement
+        kept = (known := getattr(self, names)) and tuple(map(known.__getitem__, chosen.tolist()))
         own = own[chosen] if own is not None and axis == "labeler" else own
         return replace(self, **leaves, **{size: int(chosen.size), names: kept, "self_agreement": own})
 
     def _checked(self, allow_unlabelled: bool) -> "Labels":
         """Refuse samples without labels unless allowed; note labelers and classes that are never used."""
         check.none_unlabelled(self._number("sample", self.num_samples), self.tasks, allow_unlabelled)
-        labelers = self._number("labeler", self.num_labelers)
-        notes = check.unused(labelers, self.workers, "labelers gave no label")
+        notes = check.unused(
+            self._number("labeler", self.num_labelers), self.workers, "labelers gave no label"
+        )
         classes = self._number("label", self.num_classes)
         notes += check.unused(classes, self.classes, "classes never occur")
         return replace(self, notes=self.notes + notes)

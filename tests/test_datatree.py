@@ -28,7 +28,8 @@ PAGE = python_of(ROOT / "docs" / "your_own_model.md")
 def page():
     """Names that the page leaves behind."""
     names = {}
-    exec("\n".join(PAGE), names)
+    with jax.numpy_rank_promotion("allow"), jax.numpy_dtype_promotion("standard"):  # as NumPyro needs
+        exec("\n".join(PAGE), names)
     return SimpleNamespace(**names)
 
 

@@ -10,6 +10,7 @@ from html import unescape
 from pathlib import Path
 from urllib.parse import unquote
 
+import jax
 import pytest
 
 from tests.source import ROOT, python_of
@@ -50,7 +51,8 @@ WITH_CODE = [p for p in PAGES if python_of(p) and p.name not in ELSEWHERE]
 @pytest.mark.parametrize("path", WITH_CODE, ids=lambda path: path.stem)
 def test_the_python_of_a_page_runs(path, capsys, monkeypatch):
     monkeypatch.chdir(ROOT)
-    exec("\n".join(python_of(path)), {})
+    with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):  # as a reader has it
+        exec("\n".join(python_of(path)), {})
     assert capsys.readouterr().out
 
 
@@ -77,6 +79,25 @@ def test_a_quoted_output_is_what_is_printed_now(path, refresher):
     check = [sys.executable, refresher.__file__, "--check", str(path)]
     done = subprocess.run(check, capture_output=True, text=True, env=env | {"PYTHONPATH": str(ROOT)})
     assert done.returncode == 0, done.stderr
+
+
+READ = [path for path in TEXTS if path.name != "CHANGELOG.md"] + sorted((ROOT / "notebooks").glob("*.ipynb"))
+
+
+@pytest.mark.parametrize("path", READ, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_a_page_has_no_banned_word_and_few_long_sentences(path):
+    """Of prose: code, tables and formulas aside. Pages of the papers are made from stored results."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(DOCS))
+        readability = importlib.import_module("readability")
+    text = readability.prose(path)
+    found = [
+        text[m.start() - 40 : m.end() + 40] for m in re.finditer(readability.BANNED, text, re.IGNORECASE)
+    ]
+    assert not found
+    sentences = readability.sentences(text)
+    long = [" ".join(words) for words in sentences if len(words) > 25]
+    assert path in PAPERS or len(long) <= 1 + 0.1 * len(sentences), long
 
 
 def anchors(path):

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -412,3 +413,20 @@ def test_functions_of_the_host_say_what_to_use_under_jit():
     ):
         with pytest.raises(ValueError, match=f"works on the host .*{words}"):
             jax.jit(function)(rho)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "script", [["vmap.py", "--small"], ["accelerator.py", "--small", "ratios", "counts"]]
+)
+def test_the_scripts_of_an_accelerator_run_on_a_cpu(script):
+    """Each checks its programs against the loop, NumPy or another device; small numbers here."""
+    ran = ("XLA_FLAGS", "JAX_DISABLE_MOST_OPTIMIZATIONS", "JAX_NUM_CPU_DEVICES")
+    env = {name: value for name, value in os.environ.items() if name not in ran}
+    folder = Path(__file__).resolve().parents[1]
+    command = [sys.executable, str(folder / "benchmarks" / script[0]), *script[1:]]
+    done = subprocess.run(command, env=env | {"PYTHONPATH": str(folder)}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+    apart = {row[0]: row[-1] for line in done.stdout.splitlines() if len(row := line.split()) > 5}
+    for name in script[2:] or ("posteriors", "algorithm_1", "exact_means"):
+        assert float(apart[name]) < 1e-5

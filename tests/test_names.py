@@ -226,12 +226,16 @@ def clashes(homes):
     return {name: sorted(found.values()) for name, found in meanings.items() if len(found) > 1}
 
 
+MODELS_OF_A_ROOM = {"jtruth.models": {"testing"}}  # the NumPyro model of `jtruth.testing`
+
+
 def exported():
     """Names of every public `__all__`; the same object in two of them is one meaning."""
     for module in pkgutil.walk_packages(jt.__path__, "jtruth."):
         if not any(part.startswith("_") for part in module.name.split(".")):
             found = importlib.import_module(module.name)
-            yield from ((n, module.name, id(getattr(found, n))) for n in getattr(found, "__all__", ()))
+            names = set(getattr(found, "__all__", ())) - MODELS_OF_A_ROOM.get(module.name, set())
+            yield from ((n, module.name, id(getattr(found, n))) for n in sorted(names))
     yield from ((name, "jtruth", id(getattr(jt, name))) for name in jt.__all__)
 
 

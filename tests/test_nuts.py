@@ -115,14 +115,3 @@ def test_impossible_data_and_arguments_that_make_no_sense():
         run([1.0, 2.0, 4.0], [1, 3, 0], num_samples=0)
     with pytest.raises(ValueError, match="probability 0 or NaN"):
         run([np.nan, 1.0, 2.0], [1, 1, 1])
-
-
-def test_simulation():
-    # Prior predictive: y_i has mean 0 and variance 2 + 4.
-    weight = np.array([1.0, 3.0, 0.0])
-    drawn = nuts.simulate(
-        normal_model, None, weight, 2.0, key=jax.random.key(0), num=4000, static={"width": 2}
-    )
-    assert drawn["y"].shape == (4000, 3)
-    z = (drawn["y"] ** 2).mean(axis=0) / 6
-    np.testing.assert_allclose(z, 1, atol=5 * np.sqrt(2 / 4000))

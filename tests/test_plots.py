@@ -147,7 +147,7 @@ def test_metrics(results):
     bars = [line.get_xdata() for line in ax.get_lines() if line.get_marker() == "None"]
     np.testing.assert_allclose(bars, [law.interval(0.95) for law in result.metrics.values()])
     assert "95 %" in ax.get_legend().get_title().get_text() and ax.get_xlim()[1] <= 1.01
-    assert legend(ax) == ["mean [interval]", "majority vote", "true value"]
+    assert legend(ax) == ["mean and interval", "majority vote", "true value"]
     interval = result.accuracy.interval(0.95)
     assert notes(ax)[0] == f"{result.accuracy.mean:.3f} [{interval.low:.3f}, {interval.high:.3f}]"
 
@@ -156,7 +156,7 @@ def test_every_assumption_of_every_metric_is_in_the_picture_with_its_own_colour(
     """Five assumptions: means only, and the lowest tick of the last metric is above the axis."""
     law = results["bayes"].metrics
     parts = tuple(Assumption(f"a{j}", f"if {j}", law) for j in range(5))
-    ax = plots.plot_metrics(replace(results["bayes"], what_if=parts))
+    ax = plots.plot_metrics(replace(results["bayes"], what_if=parts), assumptions=True)
     bottom = ax.get_ylim()[0]
     heights = [line.get_ydata()[0] for line in ax.lines]
     assert min(heights) > bottom + 0.05
@@ -342,8 +342,10 @@ def bars(ax, width):
 
 
 def test_an_evaluation_in_one_line(result):
-    figure = result.plot()
+    (alone,) = result.plot().axes
+    figure = result.plot(full=True)
     metrics, confusion, checks = figure.axes
+    assert len(alone.lines) == len(metrics.lines) and alone.get_xlabel() == "value of the metric"
     means = [law.mean for law in result.metrics.values()]
     drawn = np.concatenate([line.get_xdata() for line in metrics.lines if line.get_marker() == "o"])
     np.testing.assert_allclose(drawn, means)
@@ -366,7 +368,10 @@ def test_shares_and_the_progress_of_gold():
     np.testing.assert_allclose(bars(ax, 5)[1], [[low, -1], [high, -1]])
     crosses = np.concatenate([line.get_xydata() for line in ax.lines if line.get_marker() == "x"])
     assert crosses.tolist() == [[0.4, 0], [0.6, -1]]
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["share [interval]", "share of labels"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        "share and interval",
+        "share of labels",
+    ]
     many = [found, share(0, 0.6, 0), share(10, 0.65, 0.1)]
     ax = plots.plot_gold_progress(many, "yes", ideal=0.68)
     assert ax.lines[0].get_xdata().tolist() == [10, 30]
@@ -629,7 +634,7 @@ def test_dollars_in_names_are_dollars():
     task, worker = np.repeat(np.arange(60), 3), np.tile(["w$_0^", "$$", "c"], 60)
     labels = jt.Labels.from_long(task.tolist(), worker.tolist(), [names[c] for c in z], classes=names)
     for answer in (jt.evaluate_labelers(labels, key=0), jt.evaluate(y, labels, key=0)):
-        figure = answer.plot()
+        figure = answer.plot(full=True)
         figure.canvas.draw()
         texts = {text.get_text() for text in figure.findobj(plt.Text)}
         wanted = {r"w\$_0^", r"\$\$"}, {r"\$5 {", r"a\$b^{\$"}

@@ -88,7 +88,7 @@ def bayes():
         "E[ACC | yhat, z] = integral of E[ACC | yhat, z, p_D, p_FA] p(p_D, p_FA) over the unit square, p "
         "the prior",
         "p(y | yhat, z) is written as an integral of p(y | yhat, z; p_D, p_FA) over the PRIOR of the "
-        "operating point. By the law of total probability the weight is the posterior p(p_D, p_FA | yhat, "
+        "operating point. By total probability, the weight is the posterior p(p_D, p_FA | yhat, "
         "z), which is the prior times p(yhat | z; p_D, p_FA) up to a constant. The printed "
         "formula ignores the information of the data on the operating point. Therefore it is wide "
         "(Table 10); full Bayes is not less appropriate.",
@@ -463,9 +463,9 @@ ANSWERS = (  # to what a paper asks or concludes: no formula is wrong
     "Su 2.4.4 asks whether the iteration has one limit. For its maximum-likelihood twin (ratios of means) it "
     "has: the collapsed log-likelihood is a sum of logarithms of affine functions of (p_D, p_FA), hence "
     "concave ([beyond](beyond.md); `tests/test_beyond.py`).",
-    "Su 5.2.4: 'the empirical Bayes approach is clearly more appropriate than the fully Bayesian one' rests "
-    "on 2.6.2 above. Bayes' rule proper has the same means, and intervals that hold where those of Algorithm "
-    "1 do not ([Figures 17, 18](su.md); `tests/test_papers.py`, "
+    "Su 5.2.4: 'the empirical Bayes approach is clearly more appropriate than the fully Bayesian "
+    "one' follows from 2.6.2 above. Bayes' rule proper has the same means, and intervals that cover where "
+    "those of Algorithm 1 do not ([Figures 17, 18](su.md); `tests/test_papers.py`, "
     "`test_the_exact_intervals_hold_and_those_of_algorithm_1_do_not`).",
 )
 

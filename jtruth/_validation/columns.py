@@ -4,7 +4,8 @@ A table that an engine holds (DuckDB, Polars, PySpark, whatever narwhals calls l
 memory: joining and sorting are its work, and here come its different ids and classes and, for each row, three
 whole numbers. It has no order of rows, so all is in sorted order, and a row is named in messages by what it
 says. For `lazy_patterns` it groups its rows into distinct patterns of labels: a task is whole numbers in
-which every worker has some bits (label code + 1, 0 is no label). Powers of 2 are exact in every engine.
+which every worker has a bit for each label. Powers of 2 are exact in every engine, and a sum of n of them has
+n bits only if they differ: so it also shows whether a worker gave two labels.
 """
 
 from collections.abc import Callable, Container, Iterable, Sequence
@@ -195,16 +196,19 @@ def collected(table: Any) -> Any:
 
 
 _PLAIN = r"^[!-~](.*[!-~])?\z"  # text that begins and ends with what can be seen
-_BITS = 62  # of a whole number that holds labels, so that no sum reaches the sign
+_TOGETHER = 10_000_000  # rows that are grouped at once
+_BITS = 52  # of a whole number that holds labels: no sum of 2000 equal ones reaches the sign
 
 
 def lazy_patterns(
-    frame: Any, columns: dict[str, str], classes: Any, missing: str
-) -> tuple[tuple[np.ndarray, ...], tuple, tuple, tuple] | None:
+    frame: Any, columns: dict[str, str], classes: Any, missing: str,
+    tell: Callable[[int, int], None] = lambda done, planned: None,
+) -> tuple[tuple[np.ndarray, ...], tuple, tuple, tuple] | None:  # fmt: skip
     """Distinct rows of labels of a lazy table; `columns` are the names of "task", "worker" and "label".
 
     Labeler and label of every label of row 0, then of row 1, ...; labels and tasks of each row; names of
-    workers and of classes; and notes. None where a worker labelled a task more than once.
+    workers and of classes; and notes. None where a worker labelled a task more than once, or of many labels.
+    Of very many rows the tasks are grouped part by part; `tell` is called with (parts done, all parts).
     """
     choose("missing", missing, ("error", "drop"))
     table = ids.read_frame(frame, lazy=True)
@@ -216,14 +220,23 @@ def lazy_patterns(
 
     picked = table.select(*(nw.col(name).alias(role) for role, name in columns.items()))
     coded, rows, workers, codes, names, notes = _read(picked, classes, missing)
-    bits = len(codes).bit_length()
-    patterns = collected(_grouped(coded, len(workers), bits))
-    if (patterns["most"].to_numpy() > 1).any():
+    if len(codes) > _BITS:
         return None
-    numbers = np.stack([patterns[name].to_numpy() for name in patterns.columns[:-2]], axis=1)
-    place, labeler, value = _unpacked(numbers, len(workers), bits)
+    pieces, found = _pieces(rows, picked.collect_schema()["task"].is_integer()), []
+    for k, piece in enumerate(pieces):
+        tell(k, len(pieces))
+        part = collected(
+            _grouped(coded.filter(piece) if len(pieces) > 1 else coded, len(workers), len(codes))
+        )
+        found.append(np.stack([part[name].to_numpy() for name in part.columns], axis=1))
+    *numbers, times, tasks = np.concatenate(found).T
+    numbers = np.stack(numbers, axis=1)
+    place, labeler, value = _unpacked(numbers, len(workers), len(codes))
+    twice = (place[1:] == place[:-1]) & (labeler[1:] == labeler[:-1])
+    if twice.any() or (np.bincount(place, minlength=len(numbers)) < times).any():
+        return None
     label = codes[value]
-    labelled, number = label >= 0, patterns["tasks"].to_numpy().astype(np.int64)
+    labelled, number = label >= 0, tasks.astype(np.int64)
     length = np.bincount(place[labelled], minlength=len(number)).astype(np.int32)
     some, lost = length > 0, rows - int((length * number).sum())
     notes += (f"{lost} of {rows} rows have no label and were left out (missing='drop').",) * (lost > 0)
@@ -291,38 +304,48 @@ def _rows_of(table: Any, role: str, values: list) -> Source:
     return Source("", "row", 0, row_with)
 
 
-def _grouped(coded: Any, num_workers: int, bits: int) -> Any:
-    """The query: numbers of a pattern, tasks of that pattern, and most labels by one worker of one task."""
+def _pieces(rows: int, numbered: bool) -> list[Any]:
+    """Which tasks are grouped together, so that an engine need not hold all: by their last digit."""
     import narwhals as nw
 
-    each = _BITS // bits  # workers in one number
+    number = int(np.clip(rows // _TOGETHER, 1, 10))
+    if numbered:
+        return [nw.col("task").abs() % number == k for k in range(number)]
+    if number == 1:
+        return [nw.lit(True)]
+    last = nw.col("task").cast(nw.String).str.tail(1)
+    return [*(last == digit for digit in "0123456789"), ~last.is_in(list("0123456789")) | last.is_null()]
+
+
+def _grouped(coded: Any, num_workers: int, num_labels: int) -> Any:
+    """The query: numbers of a pattern and how many labels are in them, tasks of that pattern."""
+    import narwhals as nw
+
+    each = max(_BITS // num_labels, 1)  # workers in one number
     worker, label = nw.col("code of worker").cast(nw.Int64), nw.col("code of label").cast(nw.Int64)
-    rows = coded.with_columns(worker.alias("who"), (label + 1).fill_null(0).alias("what"))
-    rows = rows.group_by("task", "who").agg(nw.col("what").max(), (nw.col("what") > 0).sum().alias("times"))
-    power = (nw.lit(2.0) ** (nw.col("who") % each * bits)).cast(nw.Int64)
+    bit = (nw.lit(2.0) ** (worker % each * num_labels + label)).cast(nw.Int64).fill_null(0)
     names = [f"number {k}" for k in range(-(-num_workers // each))]
-    rows = rows.with_columns((nw.col("what") * power).alias("part"), (nw.col("who") // each).alias("which"))
-    parts = (nw.when(nw.col("which") == k).then(nw.col("part")).otherwise(0) for k in range(len(names)))
-    tasks = rows.with_columns(**dict(zip(names, parts, strict=True))).group_by("task")
-    tasks = tasks.agg(*(nw.col(name).sum().cast(nw.Int64) for name in names), nw.col("times").max())
-    grouped = tasks.group_by(*names).agg(nw.len().alias("tasks"), nw.col("times").max().alias("most"))
-    return grouped.select(*names, "tasks", "most").sort(*names)
+    parts = (nw.when(worker // each == k).then(bit).otherwise(0) for k in range(len(names)))
+    rows = coded.select(
+        "task", (bit > 0).cast(nw.Int64).alias("labels"), **dict(zip(names, parts, strict=True))
+    )
+    tasks = rows.group_by("task").agg(*(nw.col(name).sum().cast(nw.Int64) for name in (*names, "labels")))
+    grouped = tasks.group_by(*names, "labels").agg(nw.len().alias("tasks"))
+    return grouped.select(*names, "labels", "tasks").sort(*names, "labels")
 
 
 def _unpacked(
-    numbers: Int[np.ndarray, "patterns numbers"], num_workers: int, bits: int
+    numbers: Int[np.ndarray, "patterns numbers"], num_workers: int, num_labels: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(pattern, worker, code) of every label, in order of patterns, then of workers."""
-    each, places, workers, values = _BITS // bits, [], [], []
-    for t in range(num_workers):
-        value = numbers[:, t // each] >> (t % each * bits) & (1 << bits) - 1
-        here = np.flatnonzero(value).astype(np.int32)
-        places.append(here)
-        workers.append(np.full(here.size, t, np.int32))
-        values.append((value[here] - 1).astype(np.int32))
-    place, worker, value = (np.concatenate(parts) for parts in (places, workers, values))
+    each, places, bits = max(_BITS // num_labels, 1), [], []
+    for k in range(num_workers * num_labels):
+        here = np.flatnonzero(numbers[:, k // (each * num_labels)] >> k % (each * num_labels) & 1)
+        places.append(here.astype(np.int32))
+        bits.append(np.full(here.size, k, np.int32))
+    place, bit = np.concatenate(places), np.concatenate(bits)
     order = np.argsort(place, kind="stable")
-    return place[order], worker[order], value[order]
+    return place[order], *np.divmod(bit[order], num_labels)
 
 
 def _row_text(row: dict[str, Any]) -> str:

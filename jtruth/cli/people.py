@@ -215,9 +215,17 @@ def labelers(args: Any) -> None:
     chosen = [name for name in ("fast", "update", "model") if getattr(args, name)]
     if args.model is not None and len(chosen) > 1:
         raise ValueError(f"--model and --{chosen[0]} are two different methods: choose one")
-    from jtruth.cli.reading import with_notes
-    from jtruth.io import write
+    from jtruth.cli.reading import counted, with_notes
 
+    if args.by is args.update is args.model is None and args.fast is not False:
+        idle = {"--consensus": args.consensus, "--order": args.order, "--gold": args.gold,
+                "--target": args.target, "--labelers-are": args.labelers_are}  # fmt: skip
+        if (state := counted(args, **idle)) is not None:
+            from jtruth.evaluation import quick_labelers
+
+            report = quick_labelers(state, key=args.seed, level=args.level)
+            step = next_step(args, "", "how many samples are of each class", "prevalence")
+            return _given(args, report, list(map(str, state.workers)), step)
     other = bool(args.fast) or args.update is not None or args.model is not None
     if args.by is not None:
         return _by_group(args, other)
@@ -225,12 +233,19 @@ def labelers(args: Any) -> None:
     report = report if other else with_notes(report, labels.notes)
     if args.consensus is not None:
         write_table(args.consensus, *report.consensus(labels))
+    _given(args, report, labels.worker_names, _next(args))
+
+
+def _given(args: Any, report: Any, workers: Any, step: str) -> None:
+    """Write what was asked for, and print the report."""
+    from jtruth.io import write
+
     if args.out is not None:
         write(report, args.out)
     if args.save is not None:
-        noise = report.noise_dict(labels.worker_names)
+        noise = report.noise_dict(workers)
         write_text(args.save, json.dumps(noise, indent=1, allow_nan=False) + "\n")
-    give(args, report, _next(args))
+    give(args, report, step)
 
 
 def _sampled(args: Any) -> tuple[Any, Any]:

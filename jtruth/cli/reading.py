@@ -14,7 +14,7 @@ import numpy as np
 from jtruth._validation import check_columns, positive_of, with_tasks
 from jtruth._validation.text import TextTable
 from jtruth._validation.words import LOOK, Read, column_called, duplicates, number_in, quoted
-from jtruth.cli.options import COMMANDS, as_typed, next_step
+from jtruth.cli.options import COMMANDS, as_typed, next_step, refuse
 from jtruth.io import FilePlan, Gold, apply, read_noise, read_predictions, read_scores
 from jtruth.io.apply import found_beside
 from jtruth.io.cells import says_nothing, typed_map, typed_names
@@ -22,7 +22,7 @@ from jtruth.io.columns import role_of
 from jtruth.io.gold import INCLUSION, SIZE, STRATUM, read_gold_sample
 from jtruth.io.parsing import as_table
 from jtruth.io.plan import UNKNOWN
-from jtruth.io.reading import Opened, labels_of_rows, opened
+from jtruth.io.reading import Opened, labels_of_rows, large_table, opened
 from jtruth.io.tables import one_column, probability_columns, usual_columns
 from jtruth.labels import Labels
 from jtruth.noise import ConfusionMatrices, DifficultyFallibility, DrawnMatrices, NoiseModel, Symmetric
@@ -391,6 +391,24 @@ def labels_of(args: Any) -> Labels:
     """The labels of a file."""
     file = open_labels(args)
     return labels_of_rows(file.rows(), file.plan)
+
+
+def counted(args: Any, **idle: Any) -> Any:
+    """The stream of a Parquet file that is too large for memory, counted by an engine; None of any other.
+
+    Options `idle` need tasks by name, which such an answer does not have.
+    """
+    table = None if args.file == _STDIN else large_table(args.file, asked_of(args))
+    if table is None:
+        return None
+    from jtruth.cli.output import progress
+    from jtruth.evaluation.by_one_model import the_prior
+    from jtruth.learning import stream_of_table
+
+    refuse(idle, "needs tasks by name, and a file of so many labels is counted without them; leave it out")
+    frame, options = table
+    with progress("counting labels") as advance:
+        return stream_of_table(frame, **options, smoothing=the_prior, progress=advance)
 
 
 def labels_in_time(args: Any, classes: Sequence[str] | None) -> tuple[Labels, np.ndarray | None]:

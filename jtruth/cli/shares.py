@@ -38,9 +38,17 @@ def prevalence(args: Any) -> None:
     """Estimate the share of each class (such as a pass rate) with its interval."""
     from jtruth.answers import facts, sentence_notes
     from jtruth.asking import ask_next
-    from jtruth.cli.reading import Tables, class_code, with_calibration, with_notes
+    from jtruth.cli.reading import Tables, class_code, counted, with_calibration, with_notes
     from jtruth.evaluation.gold.shares import prevalence
 
+    idle = {"--gold": args.gold, "--calibration": args.calibration, "--by": args.by, "--assume": args.assume,
+            "--ask-out": args.ask_out}  # fmt: skip
+    if (state := counted(args, **idle)) is not None:
+        answer = prevalence(
+            state, labelers_are=args.labelers_are, target=args.target or "population", level=args.level,
+            key=args.seed,
+        )  # fmt: skip
+        return give(args, required(args, answer), next_step(args, "", "how good each labeler is", "labelers"))
     new, calibration = with_calibration(args)
     tables = Tables(new, new.gold, by=args.by)
     args.how_read = new.how_read

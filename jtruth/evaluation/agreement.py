@@ -57,13 +57,14 @@ class LabelerAgreement(Answer):
             {"pair": f"{plain(a)}, {plain(b)}", "first": a, "second": b, **kappa._asdict()}
             for (a, b), kappa in self.pairs.items()
         ]  # fmt: skip
-        columns = (Column("value", "value", ("low", "high")), Column("num_samples", "samples"))
+        columns = (Column("value", "kappa", ("low", "high")), Column("num_samples", "samples"))
+        order = np.argsort([-row["value"] for row in pairs], kind="stable").tolist()
         left, first = self.num_left_out, next(iter(self.overall))
         note = f"{number_of(left, 'pair')} with fewer common samples left out." if left else ""
         blocks = (
             coefficient_table("overall", "All labelers together", self.overall, columns[1]),
             Table("pairs", f"Cohen's kappa of two labelers ({self.weights} weights)", "pair", columns, pairs,
-                  note, missing="undefined", aside=("pair",), say=str),
+                  note, missing="undefined", aside=("pair",), say=str, order=order),
             warning_notes(self.warnings), facts_of(self, "weights", "differences", "scale", "num_left_out"),
             facts(level=self.overall[first].level),
         )  # fmt: skip

@@ -35,7 +35,7 @@ ALONE = "draws of a model of the labels already include everything: leave {} out
 ONE = "class_posterior"
 NO_SITE = (
     "the draws have no site {!r}, p(class | labels) of shape (draws, samples, classes); they have {}. Give "
-    "the MCMC itself, or {{'class_posterior': jt.models.class_posterior(model, draws, labels)}}"
+    "the MCMC itself, or {{'class_posterior': jt.models.classes_by_draw(model, draws, labels)}}"
 )
 _CHAINS, _BURN_IN, _LOOK, _MOST = 32, 50, 200, 2000  # and sweeps of each chain
 _WORST, _LEAST = 1.05, 100.0  # split R-hat and effective sample size of draws that an answer can be made of
@@ -161,7 +161,7 @@ def checks_of_draws(found: LabelDraws, class_names: tuple) -> tuple[Check, ...]:
     """Whether the sampler has converged, and whether classes have exchanged names."""
     checks = []
     if found.run is not None:
-        numbers = [by_number(values) for values in (found.run.rhat, found.run.ess)]
+        numbers = by_number(found.run.rhat), by_number(found.run.ess)
         enough = good(*numbers, STANDARD._replace(max_rhat=_WORST, min_ess=_LEAST))
         poor = found.run.warnings and (found.run.divergences or not enough)
         said = " ".join(found.run.warnings).rstrip(".") if poor else f"at worst {extremes(*numbers)}"

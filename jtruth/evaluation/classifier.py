@@ -126,7 +126,7 @@ def evaluate(
             )
         labels, calibration = calibrated.together(labels, calibration)
     if by_draws.holds_draws(labels):
-        more = {"noise": noise, "prior": prior, "gold": gold, "order": order}
+        more = {"noise": noise, "prior": prior, "gold": gold, "order": order, "classes": classes}
         given = [name for name, value in more.items() if value is not None]
         given += [f"assume={assume!r}"] * (assume not in (None, INDEPENDENT))
         if given or method != "bayes":
@@ -261,7 +261,7 @@ def _by_draws(
     log_p = None if isinstance(found.labels, Labels) else log(p)
     prior = None if log_p is None else np.full(p.shape[1], 1 / p.shape[1])
     labels = found.labels if log_p is None else log_p
-    data = inputs.read_judged("evaluate", y_pred, labels, Judging(**how, prior=prior), positive)
+    data = inputs.read_judged("evaluate", y_pred, labels, {**how, "prior": prior}, positive)
     data.target = methods.target_of(target, "bayes")
     counts, doubts = by_draws.drawn_tables(found, data.y_pred, data.key)
     answer = methods.answer_of(counts, data, warnings=doubts)

@@ -265,16 +265,17 @@ def _of_classes(report: LabelerReport) -> list[Table]:
     title = "Probability of the right label in each class, if errors are independent"
     tables = [Table("", title, "worker", tuple(columns), right)]
     cells = [
-        {"worker": row["worker"], "class": report.classes[a], "says": report.classes[b], **law(row, a, b)}
+        law(row, a, b)
+        | {"what": f"{plain(row['worker'])}: {plain(report.classes[a])} as {plain(report.classes[b])}"}
         for row in report.rows
         for a in each
         for b in each
         if a != b and row["confusion_matrix"]["mean"][a][b] >= _OFTEN
     ]
     cells.sort(key=lambda cell: -cell["mean"])
-    heads = (Column("class", "true class"), Column("says", "label given"),
-             Column("mean", "probability", ("low", "high"), ".2f"))  # fmt: skip
-    return tables + ([Table("", "Most frequent confusions", "worker", heads, cells)] if cells else [])
+    heads = (Column("mean", "probability", ("low", "high"), ".2f"),)
+    title = "Most frequent confusions: true class as label given"
+    return tables + ([Table("", title, "what", heads, cells, say=str)] if cells else [])
 
 
 ONLY_GOLD = (

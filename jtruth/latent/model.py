@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from jtruth._one_line import one_line
 from jtruth.latent.density import Channel, Seen, numbers
 from jtruth.latent.models.alike import Alike
 
@@ -39,6 +40,8 @@ class Raters(NamedTuple):
     common_prior: Any = None  # (rows, symbols) concentrations of G; None for independent raters
     alike: Alike | None = None
 
+    __repr__ = one_line
+
 
 class LatentModel(NamedTuple):
     """Classes, their strata, and the raters. Arrays are NumPy's, or those of a traced program."""
@@ -48,6 +51,8 @@ class LatentModel(NamedTuple):
     class_fixed: Any = False
     stratum_prior: Any = np.ones((1, 1))  # (classes, strata) concentrations, or (1, strata) for all classes
     weights_fixed: Any = False  # whether the stratum weights are known, the shares of `stratum_prior`
+
+    __repr__ = one_line
 
     @property
     def num_classes(self) -> int:

@@ -47,7 +47,7 @@ def equal_rows(table: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return first[order], place[kind], count[order]
 
 
-def by_number(labels: Labels, rows: Rows) -> np.ndarray:
+def groups_by_number(labels: Labels, rows: Rows) -> np.ndarray:
     """(rows,) 0..V-1: rows with equally many labels are a group, at most `_GROUPS` of about equal sizes."""
     number = labels.labels_per_sample()
     first = np.zeros(rows.multiplicity.size, np.int64)

@@ -30,7 +30,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
-from scipy.special import ndtri, softmax
+from scipy.special import softmax
 
 from jtruth import _validation as check
 from jtruth._arrays import safe_log
@@ -314,21 +314,6 @@ def sharpened(labels: Labels, probabilities: Any) -> Float[np.ndarray, "samples 
         found = em.run(noise_layer, data, (start, even), (sharp, added), even, tol=1e-5, max_steps=500)
         tried.append((float(found.kept[2]), sharp))
     return max(tried, key=lambda one: one[0])[1]
-
-
-def thresholds_mislead(fit: Fit, matrix: Any, *, level: float = 0.99) -> tuple[str, ...]:
-    """A sentence for each class whose rate of right labels in another matrix is unlikely by the noise layer.
-
-    `level`: probability that no class of all is named if `matrix` (classes, classes) is right.
-    """
-    other, own = np.diag(np.asarray(matrix, np.float64)), np.diag(fit.matrices[0])
-    error = np.maximum(np.diagonal(fit.bootstrap, axis1=1, axis2=2).std(axis=0), 1 / (fit.row_labels + 2))
-    far = np.abs(other - own) > -ndtri((1 - level) / (2 * own.size)) * error
-    return tuple(
-        f"Thresholds disagree with the likelihood for class {c}: {other[c]:.1%} of its labels are right by "
-        f"thresholds, {own[c]:.1%} +- {error[c]:.1%} by likelihood."
-        for c in np.flatnonzero(far).tolist()
-    )
 
 
 def _doubts_of_layer(fit: Fit, names: Any, unsettled: int) -> Any:

@@ -1,6 +1,6 @@
 """NumPyro models of noisy labels for your own MCMC, SVI and Predictive (docs/your_own_model.md)."""
 
-from jtruth.learning.annotation.bayes import class_posterior
+from jtruth.learning.annotation.bayes import classes_by_draw
 from jtruth.learning.annotation.functions import (
     NoisyLabels,
     data_of,
@@ -20,7 +20,7 @@ from jtruth.models.bayes import testing
 from jtruth.training.bayes import noisy_label_regression
 
 __all__ = [
-    "NoisyLabels", "class_posterior", "coords", "data_of", "dawid_skene", "difficulty_fallibility", "dims",
+    "NoisyLabels", "classes_by_draw", "coords", "data_of", "dawid_skene", "difficulty_fallibility", "dims",
     "glad", "hierarchical", "mace", "noisy_label_regression", "observe", "one_coin", "strata", "testing",
     "welinder",
 ]  # fmt: skip

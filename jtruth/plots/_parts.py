@@ -17,7 +17,7 @@ BLUE, ORANGE, GREEN, GREY, PURPLE = "#0072B2", "#D55E00", "#009E73", "#777777", 
 CYCLE = (BLUE, ORANGE, GREEN, PURPLE, "#E69F00", "#56B4E9")
 LINES, MARKERS = ("-", "--", "-.", ":"), "osDvP*"  # they say what colours say, for print in grey
 TRUE = "true value"
-SMALL: dict[str, Any] = {"fontsize": "small", "frameon": False}
+SMALL: dict[str, Any] = {"fontsize": 9, "frameon": False}
 
 
 def title(metric: str) -> str:
@@ -74,7 +74,7 @@ def density_curve(estimate: Estimate) -> tuple[np.ndarray, np.ndarray]:
 
 def note_row(ax: Axes, y: float, text: str) -> None:
     """Numbers at the right edge of a row."""
-    ax.text(1.02, y, text, va="center", fontsize="small", transform=ax.get_yaxis_transform())
+    ax.text(1.02, y, text, va="center", fontsize=9, transform=ax.get_yaxis_transform())
 
 
 def name_rows(ax: Axes, names: list[str]) -> None:
@@ -88,4 +88,4 @@ def legend_above(ax: Axes, handles: list[Any], columns: int | None = None, title
     """A legend over the picture, where no row is."""
     place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1), "alignment": "left"}
     columns = len(handles) if columns is None else columns
-    ax.legend(handles=handles, ncols=columns, title=title, title_fontsize="small", **place, **SMALL)
+    ax.legend(handles=handles, ncols=columns, title=title, title_fontsize=9, **place, **SMALL)

@@ -6,6 +6,7 @@ that are no answers are put into blocks here, and laws have a picture of their o
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from textwrap import fill
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -43,7 +44,7 @@ Drawn = Table | Matrix | Curve | Notes
 _MOST_ROWS, _LAST_ROWS, _MOST_BARS = 20, 5, 4
 _MOST_WRITTEN = 12  # classes; of more the shades remain
 _WIDE, _SIDE, _ACROSS = 8.4, 6.2, 2  # inches of a panel alone and beside another; panels in a row
-_LEAST_P = 1e-4
+_LEAST_P, _TITLE = 1e-4, 70  # characters in a line of a title
 _MARKS = {"fits": ("o", BLUE), "does not fit": ("x", ORANGE), "worth knowing": ("^", GREY)}
 _BELOW, _STEP = 0.14, 0.09  # ticks of assumptions below their row
 _BAR_COLORS = [color for color in CYCLE if color != ORANGE]  # orange is the cross
@@ -66,21 +67,27 @@ def plot_block(block: Drawn, *, ax: Axes | None = None, ideal: Mapping[str, floa
 
 
 def plot_metrics(
-    evaluation: Any, *, ax: Axes | None = None, ideal: Mapping[str, float] | None = None
+    evaluation: Any,
+    *,
+    ax: Axes | None = None,
+    ideal: Mapping[str, float] | None = None,
+    assumptions: bool = False,
 ) -> Axes:
-    """Every metric of an evaluation as mean and interval, beside what majority vote says.
+    """Every metric of an evaluation with its interval, beside the majority vote.
 
-    The small ticks below a bar are what each assumption alone says; `ideal`: metric name -> true value.
+    `ideal`: metric name -> true value; `assumptions`: add the mean under each, as small marks below the bars.
     """
     document = evaluation.blocks()
-    several = block_of(document, "assumptions")
+    several = block_of(document, "assumptions") if assumptions else None
     rows = [] if several is None else several.rows
     ticks = {row["sentence"]: {m: law["mean"] for m, law in row["metrics"].items()} for row in rows}
     return _rows(*dollars((block_of(document, "metrics"), ax, ideal or {}, ticks)))
 
 
-def plot_result(result: Any, *, ax: Axes | None = None) -> Figure:
-    """Any answer as a picture, all panels on a new figure or the first on `ax`; what `result.plot()` calls.
+def plot_result(result: Any, *, ax: Axes | None = None, full: bool = False) -> Figure:
+    """Any answer as a picture, on a new figure or its first panel on `ax`; what `result.plot()` calls.
+
+    Of an evaluation these are the metrics; `full` adds its assumptions and other panels.
 
     Raises:
         ValueError: something of which there is no picture.
@@ -90,8 +97,9 @@ def plot_result(result: Any, *, ax: Axes | None = None) -> Figure:
     below: list[Drawn] = []
     if name == "Evaluation":
         document = result.blocks()
-        below = [one for one in drawn_blocks(document) if one.name not in ("metrics", "assumptions")]
-        first, height = partial(plot_metrics, result), height_of(block_of(document, "metrics")) + 0.6
+        others = [one for one in drawn_blocks(document) if one.name not in ("metrics", "assumptions")]
+        below, height = others if full else [], height_of(block_of(document, "metrics")) + 0.6 * full
+        first = partial(plot_metrics, result, assumptions=full)
     elif name in _LAWS:
         first, height = partial(_LAWS[name], result), 4.2
     else:
@@ -199,19 +207,27 @@ def _rows(
                 ax.plot(value, -k - _BELOW - _STEP * j, _TICKS[j % 5],
                         color=_TICK_COLORS[j % len(_TICK_COLORS)], ms=5)  # fmt: skip
         if row[table.key] in ideal:
-            ax.vlines(ideal[row[table.key]], -k - 0.3, -k + 0.3, color="black", ls=":", label=TRUE)
+            ax.vlines(ideal[row[table.key]], -k - 0.3, -k + 0.3, color="black", lw=1.8, label=TRUE)
     name_rows(ax, [table.label(row) for row in rows])
     more = f" ({out} rows left out)" if out else ""
     below = max(0.5, _BELOW + _STEP * (len(ticks) + 0.5))
-    label = (bars[0].title or "") if len(bars) == 1 else ""
+    label = _name_of(bars[0]) if len(bars) == 1 else ""
     ax.set(ylim=(1 - below - max(len(rows), 1), 0.6), xlabel=label + more)
     if table.unit is not None and any(one.ends for one in bars):
         (left, right), drawn = axis_of(table), ax.dataLim
         ax.set_xlim(min(left, drawn.x0) - 0.005, max(right, drawn.x1) + 0.005)
     elif all(_has(table, one, int) for one in bars):
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+    if ax.dataLim.x0 < 0 < ax.dataLim.x1:  # of differences
+        ax.axvline(0, color=GREY, lw=1, zorder=0)
     _key_of_rows(ax, table, bars, list(ticks), bool(ideal))
     return ax
+
+
+def _name_of(column: Column) -> str:
+    """What a column of bars measures."""
+    name = (column.title or "").removesuffix(" [interval]")
+    return "value of the metric" if name == "mean" else name
 
 
 def _bar(ax: Axes, values: Sequence[Any], column: Column, y: float, j: int, missing: str) -> None:
@@ -229,16 +245,17 @@ def _bar(ax: Axes, values: Sequence[Any], column: Column, y: float, j: int, miss
 
 def _key_of_rows(ax: Axes, table: Table, bars: Sequence[Column], ticks: Sequence[str], ideal: bool) -> None:
     """What the marks are, above the picture, where there is more than one kind."""
-    keys = [key(MARKERS[j], one.title, _BAR_COLORS[j]) for j, one in enumerate(bars)]
+    words = [one.title.replace(" [interval]", " and interval") for one in bars]
+    keys = [key(MARKERS[j], text, _BAR_COLORS[j]) for j, text in enumerate(words)]
     if table.cross:
         named = next((one.title for one in table.columns if one.name == table.cross), plain(table.cross))
         keys.append(key("x", named, ORANGE))
-    keys += [key("$\\vdots$", TRUE, "black")] if ideal else []
+    keys += [key("|", TRUE, "black")] if ideal else []
     lines = [key(_TICKS[j % 5], text, _TICK_COLORS[j % len(_TICK_COLORS)]) for j, text in enumerate(ticks)]
     if len(keys) + len(lines) > 1:
         legend_above(ax, [*keys, *lines], columns=1 if lines else len(keys), title=table.title)
     else:
-        ax.set_title(table.title, size="small")
+        ax.set_title(fill(table.title, _TITLE), size=9)
 
 
 def _matrix(block: Matrix, ax: Axes | None) -> Axes:
@@ -250,12 +267,12 @@ def _matrix(block: Matrix, ax: Axes | None) -> Axes:
     for i, j in np.ndindex(mean.shape) if max(mean.shape) <= _MOST_WRITTEN else ():
         color = "white" if share[i, j] > 0.5 else "black"
         text = block.text(i, j).replace(" [", "\n[")
-        ax.text(j, i, text, ha="center", va="center", color=color, fontsize="small")
+        ax.text(j, i, text, ha="center", va="center", color=color, fontsize=9)
     turned = 45 if len(block.columns) > 4 else 0
     ax.set_xticks(range(len(block.columns)), labels=[plain(n) for n in block.columns], rotation=turned)
     ax.set_yticks(range(len(block.rows)), labels=[plain(name) for name in block.rows])
     ax.set(xlabel="predicted", ylabel="true")
-    ax.set_title(f"{block.title} (shade: share of the row)", size="small")
+    ax.set_title(fill(f"{block.title} (shade: share of the row)", _TITLE), size=9)
     return ax
 
 
@@ -284,7 +301,7 @@ def _curve(block: Curve, ax: Axes | None) -> Axes:
     if block.named:
         ax.set_xticks(*zip(*block.ticks(), strict=True))
     ax.set(xlabel=block.x, ylabel=block.y)
-    ax.set_title(block.title, size="small")
+    ax.set_title(block.title, size=9)
     ax.spines[["top", "right"]].set_visible(False)
     if ax.get_legend_handles_labels()[1]:
         ax.legend(**SMALL)

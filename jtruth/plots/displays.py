@@ -83,7 +83,7 @@ class RocDisplay(_Display):
         low, high = law.interval(self.found.level)
         area = f"{percent(self.found.level)}: {self.words} {law.mean:.3f} [{low:.3f}, {high:.3f}]"
         ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.03))
-        ax.legend(title=area, title_fontsize="small", **SMALL)
+        ax.legend(title=area, title_fontsize=9, **SMALL)
         return ax
 
 
@@ -240,7 +240,7 @@ def plot_path(
     for rate, symbol in zip(ideal or (), ("P_D", "P_{FA}"), strict=False):
         ax.axhline(rate, color="black", ls=":")
         ax.annotate(f"true ${symbol}$", (1, rate), (4, 0), xycoords=("axes fraction", "data"),
-                    textcoords="offset points", va="center", fontsize="small")  # fmt: skip
+                    textcoords="offset points", va="center", fontsize=9)  # fmt: skip
     keys = [Line2D([], [], color=GREY, label="$P_D$"), Line2D([], [], color=GREY, ls="--", label="$P_{FA}$")]
     ax.legend(handles=[*ax.get_legend_handles_labels()[0], *keys], **SMALL)
     ax.set(xlabel="step", ylabel="estimated operating point")

@@ -140,7 +140,8 @@ def cohen(
         return _beyond(mean[..., 0] / total, expected)
 
     def imagined(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
-        one, two = (rng.multinomial(1, p) for p in [_shares(rng, shape, classes)] * 2)
+        below = np.cumsum(_shares(rng, shape, classes), axis=-1)[..., :-1]
+        one, two = (margin[(rng.random((*shape, 1)) >= below).sum(axis=-1)] for _ in range(2))
         return np.concatenate([((one @ w) * two).sum(axis=-1, keepdims=True), one, two], axis=-1)
 
     return np.column_stack([w[row, column], margin[row], margin[column]]), times, value, imagined

@@ -65,7 +65,7 @@ def noisy_label_regression(
     slopes = dist.Normal(0.0, weight_scale).expand(shape).to_event(len(shape))
     weights: Any = numpyro.sample("weights", slopes)
     log_p = log_probabilities(linear_outputs(Linear(intercept, weights), x))
-    rows = jnp.ones((0, classes, classes), log_p.dtype)
+    rows: Any = jnp.ones((0, classes, classes), log_p.dtype)
     if data.num_labelers:
         alpha = diagonal_rows(classes, 2.0, 1.0) if row_concentration is None else row_concentration
         law = dist.Dirichlet(jnp.asarray(alpha)).expand((data.num_labelers, classes)).to_event(2)

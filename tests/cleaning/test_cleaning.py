@@ -287,6 +287,29 @@ def test_a_batch_sees_its_overlap(aware):
     assert best_batch(found, np.ones(N), 1) == [alone[0]]
 
 
+def test_a_batch_is_that_of_a_hessian_inverted_anew(naive, aware):
+    """Greedy by brute force: after each choice H + N E[g g'] and the gap, and all falls from these."""
+    for state in (naive, aware["ml"]):
+        found, size = influence(state), int((~state.validation).sum())
+        hessian, gap, free = np.linalg.pinv(found.inverse, 1e-9, hermitian=True), found.gap.copy(), state.open
+        chosen, mean = [], np.einsum("ik,ikp->ip", found.chance, found.changes)
+        aims = np.einsum("ik,ikp->ip", found.chance, found.aims)
+        for _ in range(8):
+            inverse = np.linalg.pinv(hessian, 1e-9, hermitian=True)
+            toward = (gap - aims)[:, None, :] + found.aims - 0.5 * found.changes
+            falls = np.einsum("ik,ikp,pq,ikq->i", found.chance, toward, inverse, found.changes)
+            if not chosen:
+                np.testing.assert_allclose(found.falls, falls, rtol=1e-6, atol=1e-14)
+            chosen.append(int(np.argmax(np.where(free, falls, -np.inf))))
+            free, gap, g = (
+                free & (np.arange(N) != chosen[-1]),
+                gap - mean[chosen[-1]],
+                found.changes[chosen[-1]],
+            )
+            hessian = hessian + size * np.einsum("k,kp,kq->pq", found.chance[chosen[-1]], g, g)
+        assert best_batch(found, state.open.astype(float), 8) == chosen
+
+
 def test_a_fall_below_zero_is_the_worse_the_more_it_costs():
     assert worth(np.array([2.0, -2.0, -2.0]), 1 / np.array([2.0, 2.0, 0.5])).tolist() == [1, -4, -1]
 

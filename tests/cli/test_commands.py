@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from functools import partial
 
 import numpy as np
+import polars as pl
 import pytest
 import typer
 
@@ -28,7 +29,7 @@ from jtruth.cli.reading import Tables, inclusion_of, labels_of, noise_of
 from jtruth.evaluation import compare_classifiers
 from jtruth.evaluation.assumptions.registry import ASSUMPTIONS
 from jtruth.evaluation.assumptions.sensitivity import ways
-from jtruth.io import read_gold, read_labels, read_noise, read_predictions
+from jtruth.io import read_gold, read_labels, read_noise, read_predictions, reading
 from jtruth.latent import Progress
 from jtruth.noise import Symmetric
 from tests.cli.files import rows_of, write
@@ -465,3 +466,27 @@ def test_consensus(answer, small):
 )
 def test_what_consensus_refuses(refusal, small, words, said):
     assert said in refusal("consensus", small / "labels.csv", *words)
+
+
+def test_a_large_file_is_left_to_an_engine(run, monkeypatch, tmp_path):
+    """Polars or, where it is not installed, DuckDB; what needs tasks by name is refused."""
+    rows = [(f"t{k}", f"w{t}", "yes" if (k % 3 == 0) != (k % (5 + t) == 0) else "no")
+            for k in range(300) for t in range(4)]  # fmt: skip
+    frame = pl.DataFrame(rows, schema=["task", "worker", "label"], orient="row")
+    frame.write_parquet(tmp_path / "labels.parquet")
+    monkeypatch.setattr(reading, "_ENGINE_ABOVE", 1000)
+    code, out, _ = run("labelers", "labels.parquet", "--save", "rates.json", folder=tmp_path)
+    assert code == 0 and "4 labelers, 1,200 labels" in " ".join(out.split()).replace("1200", "1,200")
+    assert set(json.loads((tmp_path / "rates.json").read_text())["confusion_matrices"]) == {
+        "w0",
+        "w1",
+        "w2",
+        "w3",
+    }
+    code, out, _ = run("prevalence", "labels.parquet", folder=tmp_path)
+    assert code == 0 and "300 samples" in out and "next: jtruth labelers labels.parquet" in out
+    code, _, err = run("prevalence", "labels.parquet", "--by", "day", folder=tmp_path)
+    assert code == 2 and "--by needs tasks by name" in err
+    monkeypatch.setitem(sys.modules, "polars", None)
+    found = reading.large_table(tmp_path / "labels.parquet", reading.FilePlan())
+    assert type(found[0]).__name__ == "DuckDBPyRelation" and found[1]["worker"] == "worker"

@@ -122,7 +122,7 @@ def test_a_judge_who_always_says_the_same_has_the_classes_of_the_gold(run, tmp_p
     write(tmp_path / "w.csv", ("id", "judge", "human"), rows)
     for words in (("evaluate", "w.csv", "--rater", "judge"), ("labelers", "w.csv")):
         code, out, err = run(*words, "--gold", "column:human", folder=tmp_path, full=False)
-        assert code == 0 and "Of 20 verified 'bad', 20 are called 'good'" in out, err
+        assert code == 0 and "20 of 20 verified 'bad' samples are called 'good'" in out, err
 
 
 @pytest.mark.parametrize(

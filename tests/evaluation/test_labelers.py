@@ -155,7 +155,7 @@ def test_the_file_on_which_evaluate_reports_misfits(whole):
     report = jt.evaluate_labelers(jt.read_labels(CARIES))
     loud = {c.name for c in report.checks if c.verdict == "does not fit"}
     assert loud >= {"label patterns", "labelers share errors"}
-    assert "!  4 checks speak" in report.summary(full=True) and "fit: patterns" in report.summary(full=True)
+    assert "!  4 model checks failed" in report.summary(full=True) and "fit: patterns" in report.summary(full=True)
     answer = json.loads(json.dumps(report.to_dict(), allow_nan=False))
     assert {c["name"] for c in answer["checks"]} >= loud and answer["assumed"] == [MORE_RIGHT]
     assert answer["target"] == "population" and answer["interval_kind"] == "predictive"

@@ -9,10 +9,21 @@ import jax
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.special import betaln, gammaln
 
 from jtruth.labels import Labels
 from jtruth.latent import Effort
-from jtruth.latent.models.alike import Alike, alike_classes, draw_rows, first_state, move, row_counts
+from jtruth.latent.models.alike import (
+    Alike,
+    _log_right,
+    _log_wrong,
+    alike_classes,
+    alike_raters,
+    draw_rows,
+    first_state,
+    move,
+    row_counts,
+)
 from jtruth.learning.joint.posterior import fit_joint
 from jtruth.stats.chains import effective_sample_size
 from jtruth.testing.multiclass import count_posterior
@@ -132,3 +143,35 @@ def test_moves_leave_the_posterior_of_a_family_alone():
     )
     for k, cdf in enumerate(laws):
         assert stats.kstest(state[:, 0, k], cdf).pvalue > 1e-5, k
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+def test_equal_counts_that_are_counted_once_give_the_densities_of_all_rows(classes):
+    """Sums over many labelers of few labels, written out row by row with SciPy, with and without tallies."""
+    rng, raters, chains = np.random.default_rng(classes), 60, 3
+    votes, mean = rng.integers(1, 50, classes), np.where(np.eye(classes), 3.0, 0.6)
+    counts = rng.poisson(mean, (chains, raters, classes, classes)).astype(float)
+    group = alike_raters(votes, raters)
+    state = first_state(group, chains) + 0.4 * rng.standard_normal((chains, classes, 4))
+    state[..., 3] = rng.random((chains, classes))
+    data = row_counts(group, counts)
+    assert data.tallies and not row_counts(alike_raters(votes, raters, counts[0]), counts).tallies
+    right, wrong = np.zeros((2, chains, classes))
+    for m, c in itertools.product(range(chains), range(classes)):
+        odds, log_kappa, log_alpha, g = state[m, c]
+        mu, kappa, others = 1 / (1 + np.exp(-odds)), np.exp(log_kappa), np.arange(classes) != c
+        a, b, k = mu * kappa, (1 - mu) * kappa, counts[m, :, c]
+        missed = k[:, others].sum(axis=1)
+        right[m, c] = stats.norm.logpdf(log_kappa, np.log(10), 1.5) - stats.norm.logpdf(0, 0, 1.5)
+        right[m, c] += (
+            2 * np.log(mu) + np.log(1 - mu) + (betaln(a + k[:, c], b + missed) - betaln(a, b)).sum()
+        )
+        q = (votes / votes.max())[others] ** g
+        cells = np.exp(log_alpha) * q / q.sum()
+        wrong[m, c] = -0.5 * ((log_alpha - np.log(max(classes - 1, 1))) / 1.5) ** 2
+        wrong[m, c] += (gammaln(cells + k[:, others]) - gammaln(cells)).sum()
+        wrong[m, c] += (gammaln(cells.sum()) - gammaln(cells.sum() + missed)).sum()
+    for of in (data, data._replace(tallies=())):
+        np.testing.assert_allclose(_log_right(of, state), right, rtol=1e-10)
+        if classes > 2:
+            np.testing.assert_allclose(_log_wrong(of, state), wrong, rtol=1e-10)

@@ -53,8 +53,11 @@ def test_evidence_and_class_counts_are_those_of_all_assignments():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("size", "labelers", "classes"), [(400, 5, 2), (600, 3, 3)])
-def test_the_same_posterior_as_tempering(size, labelers, classes):
+@pytest.mark.parametrize(
+    ("size", "labelers", "classes", "width"), [(400, 5, 2, 1.0), (400, 5, 2, 1.15), (600, 3, 3, 1.0)]
+)
+def test_the_same_posterior_as_tempering(size, labelers, classes, width, monkeypatch):
+    monkeypatch.setattr(normal, "_WIDTHS", (width,))
     labels, y_pred, _ = crowd(size, labelers, classes, 5)
     law, sampled = (fit_joint(labels, y_pred=y_pred, effort=e, key=2) for e in (STANDARD, SAMPLED))
     assert "weighed draws" in law.convergence.ess and "weighed draws" not in sampled.convergence.ess
@@ -198,3 +201,23 @@ def test_ranks_of_the_truth_are_uniform():
     for column in np.array(ranks).T:
         counts = np.histogram(column, 10, (0, 1))[0]
         assert ((counts - 20) ** 2 / 20).sum() < 33.7, counts  # chi-squared of 9 degrees, 1e-4
+
+
+def test_many_labels_are_normal_together(monkeypatch):
+    """Error rates and the counts behind them, in one pass over the rows: as Gibbs sampling draws them."""
+    monkeypatch.setattr(normal, "_MOST_WORK", 0.0)
+    labels, y_pred, _ = crowd(3000, 9, 2, 7)
+    many, drawn = (fit_joint(labels, y_pred=y_pred, effort=e, key=2) for e in (STANDARD, SAMPLED))
+    assert "draws" in many.convergence.ess and "draws" not in drawn.convergence.ess
+    for name in ("prior", "labeler_accuracy", "right", "class_counts", "counts", "classifier"):
+        mine, theirs = (getattr(fit, name).reshape(len(fit.prior), -1) for fit in (many, drawn))
+        assert (np.abs(mine.mean(axis=0) - theirs.mean(axis=0)) < 0.25 * theirs.std(axis=0) + 1e-9).all()
+        np.testing.assert_allclose(mine.std(axis=0), theirs.std(axis=0), rtol=0.15)
+    both = [
+        np.corrcoef(np.column_stack([f.right, f.class_counts[:, 0], f.prior[:, 0]]).T) for f in (many, drawn)
+    ]
+    np.testing.assert_allclose(both[0], both[1], atol=0.15)
+    assert (many.counts.sum(axis=(1, 2)) == 3000).all()
+    np.testing.assert_allclose(many.class_posterior, drawn.class_posterior, atol=0.02)
+    few = fit_joint(labels.restrict(range(100)), effort=STANDARD, key=2)
+    assert "draws" not in few.convergence.ess

@@ -9,10 +9,11 @@ import numpyro
 import numpyro.distributions as dist
 import optax
 import pytest
+from arviz_base import from_dict
 from numpyro import handlers
 from numpyro.infer import MCMC, NUTS, SVI, Predictive, Trace_ELBO, log_likelihood
 from numpyro.infer.autoguide import AutoNormal
-from numpyro.infer.util import log_density
+from numpyro.infer.util import log_density, potential_energy
 from scipy import stats
 
 from jtruth import models
@@ -117,7 +118,7 @@ def test_numpyros_mcmc_finds_the_posterior_of_gibbs(sampled):
         one, other = np.asarray(by_chain["confusion"])[..., t, c, c], matrices[..., t, c, c]
         error = np.hypot(mean_error(one), mean_error(other))
         assert abs(one.mean() - other.mean()) < 4 * error
-    p = models.class_posterior(models.dawid_skene, mcmc.get_samples(), z)
+    p = models.classes_by_draw(models.dawid_skene, mcmc.get_samples(), z)
     assert p.shape == (2000, 400, 2)
     np.testing.assert_allclose(p.mean(0), gibbs.class_posterior, atol=0.03)
     draw = {k: np.asarray(v[7]) for k, v in mcmc.get_samples().items()}
@@ -154,6 +155,19 @@ def dawid_skene_of_ones_own(labels, *, num_classes=None):
     shares = numpyro.sample("prior", dist.Dirichlet(jnp.ones(2)))
     rows = dist.Dirichlet(jnp.array([[2.0, 1.0], [1.0, 2.0]])).expand([data.num_labelers, 2]).to_event(2)
     models.observe(data, shares, numpyro.sample("confusion", rows))
+
+
+def test_a_function_of_ones_own_has_its_density_in_coordinates():
+    """As `fit_nuts` samples it: that of the shipped model, in NumPyro's coordinates without bounds."""
+    labels = Labels.from_matrix(crowd(1, samples=30)[0], 2)
+    (seen, _), hyper = merged_rows(labels), prepare(SPECS["dawid_skene"], 2, 5, None)
+    x = {"prior": jnp.array([0.3]), "confusion": jnp.linspace(-1, 1, 10).reshape(5, 2, 1)}
+    with nuts.numpyro_block():
+        found, expected = (
+            potential_energy(bayes.resolve(m, labels)[2], (seen, hyper), {"num_labelers": 5}, x)
+            for m in (dawid_skene_of_ones_own, "dawid_skene")
+        )
+    assert float(found) == pytest.approx(float(expected), rel=1e-10)
 
 
 @pytest.mark.slow
@@ -197,8 +211,9 @@ def test_tables_by_draws_are_those_of_enumeration():
 def test_an_answer_by_draws_is_that_of_evaluate(sampled):
     mcmc, z, _, y_pred = sampled
     learned = evaluate(y_pred, Labels.from_matrix(z, 2), assume="independent", key=0)
-    p = models.class_posterior(models.dawid_skene, mcmc.get_samples(), z)
-    for given in (mcmc, {"class_posterior": p}, {"class_posterior": p.reshape(2, -1, 400, 2)}):
+    p = models.classes_by_draw(models.dawid_skene, mcmc.get_samples(), z)
+    named = {"class_posterior": p.reshape(2, -1, 400, 2)}
+    for given in (mcmc, {"class_posterior": p}, named, from_dict({"posterior": named})):
         result = evaluate(y_pred, given, key=0)
         assert result.interval_kind == "posterior" and "narrow" not in str(result)
         for name in ("accuracy", "recall", "precision"):
@@ -239,7 +254,7 @@ def test_the_testing_model_and_regression():
     draws = fitted.get_samples()
     assert draws["weights"].shape == (2000, 2) and draws["confusion"].shape == (2000, 5, 2, 2)
     assert draws["weights"][:, 0].mean() > 3 * abs(draws["weights"][:, 1].mean())
-    p = models.class_posterior(models.noisy_label_regression, draws, z, features)
+    p = models.classes_by_draw(models.noisy_label_regression, draws, z, features)
     assert ((p.mean(0)[:, 1] > 0.5) == (x[:, 1] > x[:, 0])).mean() > 0.9
 
 
@@ -298,8 +313,8 @@ def test_bad_input(sampled):
         ('no_labels has a Unit as its site "labels"', lambda: bayes.fit_nuts(no_labels, labels)),
         ('other_name has no site "prior"', lambda: bayes.fit_nuts(other_name, labels)),
         ("site 'labels': prior has shape", lambda: bayes.fit_nuts(other_shape, labels)),
-        ("lack site 'prior'", lambda: models.class_posterior(own, {"confusion": draws["confusion"]}, z)),
-        ("site 'prior' of dawid_skene: draws have shape", lambda: models.class_posterior(
+        ("lack site 'prior'", lambda: models.classes_by_draw(own, {"confusion": draws["confusion"]}, z)),
+        ("site 'prior' of dawid_skene: draws have shape", lambda: models.classes_by_draw(
             own, draws | {"prior": draws["prior"][:7]}, z)),
         ("no site 'class_posterior'", lambda: evaluate(y_pred, draws)),
         ("probabilities .draws, samples, classes.", lambda: evaluate(y_pred, square)),

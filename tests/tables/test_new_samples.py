@@ -45,6 +45,19 @@ def test_parts_far_apart_and_narrow_are_a_mixture_all_the_same():
     np.testing.assert_allclose(law.sd, stats.beta(8, 2).std(), rtol=1e-3)
 
 
+@pytest.mark.parametrize("size", [4, 30, 300])
+def test_near_parts_that_are_one_are_the_mixture_of_all(size):
+    """400 parts that overlap, as one by one: by the sum of SciPy's distributions."""
+    shares = stats.beta(4, 1.5).ppf((np.arange(400) + 0.5) / 400)
+    law = NewShare(size * shares, size * (1 - shares), np.full(400, 1 / 400))
+    assert law._parts[0].size < 300
+    beta = stats.beta(size * shares[:, None] + 0.5, size * (1 - shares[:, None]) + 0.5)
+    at = np.array([0.3, 0.6, 0.8, 0.95])
+    np.testing.assert_allclose([law.p_above(x) for x in at], beta.sf(at).mean(axis=0), atol=4e-4)
+    second = (beta.var() + beta.mean() ** 2).mean()
+    np.testing.assert_allclose(law.sd, np.sqrt(second - beta.mean().mean() ** 2), rtol=1e-3)
+
+
 def test_f1_is_a_function_of_a_share_and_other_metrics_come_from_tables():
     table = np.array([[30, 5], [3, 12]])
     new, rng = NewSamples(TableDraws(np.tile(table, (4, 1, 1)))), np.random.default_rng(1)

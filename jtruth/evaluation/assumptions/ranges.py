@@ -32,9 +32,10 @@ from jtruth.evaluation.assumptions.model_error import OVERALL, laws_of
 from jtruth.evaluation.assumptions.registry import INDEPENDENT, Entry, entries, sampled, tables_in
 from jtruth.evaluation.checks.label_sets import with_classifier
 from jtruth.evaluation.checks.of_labels import by_number
-from jtruth.evaluation.inputs import Inputs, Model, Progress
+from jtruth.evaluation.inputs import Inputs, Model
+from jtruth.evaluation.inputs import Progress as Report
 from jtruth.labels import Labels
-from jtruth.latent import STANDARD, Effort, TooLarge
+from jtruth.latent import STANDARD, Effort, Progress, TooLarge
 from jtruth.learning import Smoothing, fit_dawid_skene
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.draws import DrawsEstimate
@@ -127,7 +128,7 @@ def _disagree(fit: JointPosterior) -> bool:
     return bool(worst or np.nan_to_num(ess, nan=np.inf).min(initial=np.inf) < _FEWEST_DRAWS)
 
 
-def _part(progress: Progress, k: int, number: int, done: int, planned: int) -> None:
+def _part(progress: Report, k: int, number: int, done: int, planned: int) -> None:
     progress(k * planned + done, number * planned)
 
 
@@ -157,9 +158,11 @@ def loo_of(members: list[parts.Assumption]) -> list[Mapping[str, float] | None]:
 def what_if(data: Inputs) -> tuple[tuple[parts.Assumption, ...], tuple[str, ...]]:
     """Rows of all assumptions that are shown, and doubts; independence draws what it drew in the answer."""
     effort = ANSWER_EFFORT._replace(pointwise=True)
-    alone = sampled(data, INDEPENDENT, data.key, effort)
-    listed = [entry for entry in entries(data) if entry.listed]
-    answers, doubts = members(listed, data, data.key, known={INDEPENDENT: alone}, pointwise=True)
+    with Progress(data.progress).reporting() as tell:  # one bar for all fits, also where a picture asks
+        data = replace(data, progress=tell)
+        alone = sampled(data, INDEPENDENT, data.key, effort)
+        listed = [entry for entry in entries(data) if entry.listed]
+        answers, doubts = members(listed, data, data.key, known={INDEPENDENT: alone}, pointwise=True)
     rows = (row(member, data, loo) for member, loo in zip(answers, loo_of(answers), strict=True))
     return tuple(rows), tuple(doubts)
 

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from jtruth._host import majority
-from jtruth._random import Stated, seeded, stream
+from jtruth._random import Stated, host_rng, seeded, stream
 from jtruth._validation import choose, present
 from jtruth._validation.words import number_of, plain, series
 from jtruth.answers import Answer, Column, Document, Table, check_notes, facts, how, law_row, warning_notes
@@ -30,7 +30,7 @@ from jtruth.evaluation import calibrated, parts
 from jtruth.evaluation import groups as grouped
 from jtruth.evaluation.assumptions import model_error, ranges
 from jtruth.evaluation.assumptions.ranges import labels_fit
-from jtruth.evaluation.assumptions.registry import INDEPENDENT
+from jtruth.evaluation.assumptions.registry import ASSUMPTIONS, INDEPENDENT
 from jtruth.evaluation.checks.first_look import first_look
 from jtruth.evaluation.checks.of_labels import refusal
 from jtruth.evaluation.checks.prior_sensitivity import share_doubts
@@ -39,6 +39,9 @@ from jtruth.evaluation.inputs import Inputs, Progress, read_labels_alone
 from jtruth.evaluation.over_time import symbols_of, table_of, tables_of
 from jtruth.inspection import suspicions
 from jtruth.labels import Labels
+from jtruth.learning.em.columns import CodedPatterns
+from jtruth.learning.em.laplace import laplace_draws
+from jtruth.learning.em.streaming import Stream
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import Estimate
@@ -172,7 +175,7 @@ class Prevalence(Answer):
 
 @seeded
 def prevalence(
-    labels: Labels,
+    labels: Labels | Stream,
     *,
     key: Any = None,
     gold: Any = None,
@@ -187,7 +190,8 @@ def prevalence(
     """Share of each class, and in each group of samples.
 
     Args:
-        labels: noisy labels of these samples.
+        labels: noisy labels of these samples; or a stream of them (`jtruth.learning.stream_of_table`), begun
+            with `Smoothing` above 0, of which gold, calibration, assume and by cannot be asked.
         key: a whole number or a JAX key; 0 if None.
         gold: (samples,) known classes, -1 where unknown; or a Series or dict by task id; a random sample, or
             a `jt.io.Gold` that says how they were chosen.
@@ -213,6 +217,11 @@ def prevalence(
     """
     if assume not in (None, "independent"):
         raise ValueError(f"assume must be None or 'independent'; got {assume!r}")
+    choose("target", target, parts.TARGETS)
+    if isinstance(labels, Stream):
+        if not gold is calibration is assume is by is None:
+            raise ValueError("a stream has no samples by name: leave gold, calibration, assume and by out")
+        return _of_stream(labels, key, labelers_are, target, level)
     if calibration is not None:
         if gold is not None or assume is not None:
             raise ValueError("calibration sets the error rates: leave gold and assume out")
@@ -220,7 +229,6 @@ def prevalence(
     data = read_labels_alone(
         labels, gold, key=key, level=level, assume=assume, labelers_are=labelers_are, progress=progress
     )
-    choose("target", target, parts.TARGETS)
     data.target = target
     labels = data.own_labels()
     odd = {check.name: check.message for check in suspicions(labels)}
@@ -270,17 +278,21 @@ def _given(labels: Labels, groups: grouped.Groups) -> tuple[dict[str, Any], ...]
 
 def _answer(
     data: Inputs, rule: str = "not identified", shares: Any = (), assumption: str = "none",
-    warnings: tuple[str, ...] = (), **fields: Any,
+    warnings: tuple[str, ...] = (), size: int | None = None, **fields: Any,
 ) -> Prevalence:  # fmt: skip
-    """The answer about these labels; `shares` are draws (draws, classes), or the law of each class."""
+    """The answer about these labels, or `size` samples like them.
+
+    `shares` are draws (draws, classes), or the distribution of each class.
+    """
     labels, names = data.own_labels(), data.classes
+    size = labels.num_samples if size is None else size
     votes = labels.counts().sum(axis=0)
     if isinstance(shares, np.ndarray):
         counted: list[Any] = [DrawsEstimate(np.array(column)) for column in shares.T]
         new = class_shares(np.rint(shares * labels.num_samples))
     else:
         counted = list(shares)
-        new = [new_share(law, labels.num_samples) for law in counted]
+        new = [new_share(law, size) for law in counted]
     laws = new if data.target == parts.POPULATION else counted
     return Prevalence(
         level=data.level, rule=rule, shares=dict(zip(names, laws, strict=False)), target=data.target,
@@ -385,6 +397,40 @@ def _predicted(data: Inputs, fit: JointPosterior, groups: grouped.Groups | None)
         for k in (0, 1)
     )
     return _with_groups(answer, data, groups, here, {}, *groups.how(data.gold), grouped.WIDE, new=new)
+
+
+_LOOKED_AT = 50_000  # samples of a stream in which is looked for what is odd
+
+
+def _of_stream(state: Stream, key: Any, labelers_are: str | None, target: str, level: float) -> Prevalence:
+    """The predictive distribution, by the normal distribution around the mode of EM and by majorities."""
+    rows, number = state.patterns, state.patterns.number
+    size, sizes = int(number.sum()), (len(state.workers), len(state.classes))
+    some = host_rng(key, "some of a stream").choice(number.size, min(size, _LOOKED_AT), p=number / size)
+    seen = CodedPatterns(rows.codes(some), rows.length[some], number[some])
+    labels = seen.labels(*sizes).with_names(workers=state.workers, classes=state.classes)
+    data = read_labels_alone(labels, key=key, level=level, labelers_are=labelers_are)
+    data.target, votes, kind = target, rows.labels(*sizes).counts(), data.labelers_are
+    answer = _answer(data, warnings=(*state.warnings, NOT_IDENTIFIED))
+    if rows.length.max() > 2:
+        p = laplace_draws(state, data.key).prior  # of new samples; of these it lies closer to its mean
+        mean, spread = p.mean(axis=0), np.maximum(p.var(axis=0), 1e-300)
+        here = mean + (p - mean) * np.sqrt(np.maximum(1 - mean * (1 - mean) / (size * spread), 0))
+        drawn = {"majority_vote": np.tile(number @ majority(votes) / size, (2, 1)), INDEPENDENT: here}
+        views = {
+            ASSUMPTIONS[n].of_labelers or ASSUMPTIONS[n].sentence: d.mean(axis=0) for n, d in drawn.items()
+        }
+        refused = refusal(labels, data.key)
+        shares = model_error.laws_of(drawn, model_error.SHARE, kind, np.full(sizes[1], float(size)))
+        answer = _answer(
+            data, parts.PREDICTIVE, shares, f"{model_error.rests_on(kind)}; {parts.MORE_RIGHT}",
+            (*refused, NO_GOLD, *state.warnings), source=state, size=size,
+            assumptions={} if refused else
+            {text: dict(zip(data.classes, mean.tolist(), strict=True)) for text, mean in views.items()},
+        )  # fmt: skip
+    given = number @ votes
+    given_shares = dict(zip(data.classes, (given / given.sum()).tolist(), strict=True))
+    return replace(answer, num_samples=size, num_labels=int(given.sum()), label_shares=given_shares)
 
 
 def _with_groups(

@@ -45,9 +45,10 @@ _FIRST, _HOPELESS = 500, 0.15  # draws that are looked at before all others, and
 # Share of the draws that weights are worth at least: below it ends of intervals were off by .1 to .4 of their
 # width, and Pareto's k did not tell (`benchmarks/engine.py`).
 _WORTH = 0.3
+_WIDTHS = (1.0, 1.15)  # of the draws, by the normal law's; wider ones reach tails that it does not
 _PILOT, _PARTS = 1000, 4  # draws that the centre is found by; parts that tell the error of the evidence
-# Of many labels: draws that show whether the law is the posterior, and what they are worth at least; labels of
-# every row of probabilities; cells of a table with fewer samples, of which more than so much is open.
+# Of many labels: draws that show whether the posterior is normal, and what they are worth at least; fewest
+# labels of a row of probabilities; cells of a table with fewer samples, of which more than so much is open.
 _GLANCE, _SURE, _PLENTY, _MOST_FEW, _OPEN, _JITTER = 32, 0.5, 50.0, 10.0, 0.3, 1e-6
 _MOST_ROWS = 40_000  # by which other modes are looked for
 _BLOCK, _MOST_STEPS = 250_000, 1000  # rows x states x draws at once, which a cache holds; steps of EM
@@ -106,18 +107,14 @@ def run_normal(
     number = int(np.clip(_WORK / (2 * work), _FIRST, _MOST)) // _CHAINS * _CHAINS
     if not effort.normal and (number < effort.min_sweeps or 2 * work * number > effort.max_work):
         return None
-    law, root = local_law
-    log_theta, log_q = law.draw(root, number, rng)
-    log_w = log_posterior(problem, log_theta[:_FIRST]) - log_q[:_FIRST]
-    if not effort.normal and 1 / (softmax(log_w) ** 2).sum() < _HOPELESS * _FIRST:
+    least, widths = max(effort.min_ess, _WORTH * number), _WIDTHS[:1] if effort.normal else _WIDTHS
+    asked = 0.0 if effort.normal else least
+    tries = (_weighed(problem, local_law, wider, number, rng, asked) for wider in widths)
+    found = next((one for one in tries if one is not None), None)
+    if found is None:
         return None
-    log_w = np.append(log_w, log_posterior(problem, log_theta[_FIRST:]) - log_q[_FIRST:])
-    smooth, k = smoothed_weights(log_w[None], 1.0)
-    weight = softmax(smooth[0])
-    worth, shape = float(1 / (weight**2).sum()), float(k[0])  # as many equally weighted draws
-    good = shape < good_shape(number) and worth >= max(effort.min_ess, _WORTH * number)
-    if not (good or effort.normal):
-        return None
+    log_theta, log_w, weight, worth, shape = found
+    good = shape < good_shape(number) and worth >= least
     log_theta = log_theta[rng.permutation(systematic(weight, number, rng.random()))]
     store = _stored(problem, log_theta.reshape(number // _CHAINS, _CHAINS, -1), digest, effort, rng)
     how = (
@@ -168,7 +165,9 @@ def _of_many(
     behind[:, every, top] += problem.design.T @ problem.multiplicity - behind.sum(axis=2)
     behind = np.moveaxis(behind.reshape(-1, _CHAINS, *mean.shape), 1, 3)
     store, log_theta = Store(effort.max_bytes), log_theta.reshape(-1, _CHAINS, log_theta.shape[1])
-    store.add(*digest.keep(named_draws(problem, {"log_theta": log_theta, "symbols": behind})), mode[0] * number)
+    store.add(
+        *digest.keep(named_draws(problem, {"log_theta": log_theta, "symbols": behind})), mode[0] * number
+    )
     spent = time.monotonic() - began
     convergence = Convergence(True, "converged", {}, {"draws": float(number)}, number, 0, spent)
     evidence = float(log_w.mean() + log_w.var() / 2), float(log_w.std() / np.sqrt(_GLANCE))
@@ -186,6 +185,24 @@ def _alone_in_some(
                    multiplicity=times * (problem.multiplicity.sum() / times.sum()))  # fmt: skip
     first, *others = (start[:, rows] for start in starts)
     return alone(part, mode_of(part, first), others)
+def _weighed(
+    problem: kernel.Problem, local_law: tuple["Law", np.ndarray], wider: float, number: int,
+    rng: np.random.Generator, least: float,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, float, float] | None:  # fmt: skip
+    """Draws, log weights, smoothed weights, how many even draws these are worth, and Pareto's k.
+
+    None where they are worth fewer than `least`, or k is too large; 0: any are good enough.
+    """
+    log_theta, log_q = local_law[0].draw(wider * local_law[1], number, rng)
+    log_w = log_posterior(problem, log_theta[:_FIRST]) - log_q[:_FIRST]
+    if least and 1 / (softmax(log_w) ** 2).sum() < _HOPELESS * _FIRST:
+        return None
+    log_w = np.append(log_w, log_posterior(problem, log_theta[_FIRST:]) - log_q[_FIRST:])
+    smooth, k = smoothed_weights(log_w[None], 1.0)
+    weight = softmax(smooth[0])
+    worth, shape = float(1 / (weight**2).sum()), float(k[0])
+    good = shape < good_shape(number) and worth >= least
+    return (log_theta, log_w, weight, worth, shape) if good or not least else None
 
 
 def _stored(
@@ -338,8 +355,14 @@ def lost_of(problem: kernel.Problem, mode: Mode) -> Float[np.ndarray, "P P"]:
     each = np.zeros((columns, number, columns, number))
     for s, other in zip(*np.triu_indices(number, 1), strict=True):
         weight = problem.multiplicity * states[s] * states[other]
-        weighted = sparse.csr_array((problem.design.data * np.repeat(weight, np.diff(problem.design.indptr)),
-                                     problem.design.indices, problem.design.indptr), problem.design.shape)
+        weighted = sparse.csr_array(
+            (
+                problem.design.data * np.repeat(weight, np.diff(problem.design.indptr)),
+                problem.design.indices,
+                problem.design.indptr,
+            ),
+            problem.design.shape,
+        )
         both = (problem.design.T @ weighted).toarray()
         for one, two in ((s, other), (other, s)):
             each[:, one, :, two] -= both

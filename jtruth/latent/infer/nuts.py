@@ -228,31 +228,6 @@ def _advanced(
     return pieces
 
 
-def simulate(
-    model: Callable, *args: Any, key: Any, num: int, static: dict[str, Any] | None = None
-) -> dict[str, np.ndarray]:
-    """Run a model forwards from its prior `num` times: every site, (num, ...).
-
-    `model`, `args` and `static` are as in `run_nuts`; None for the observed argument has it drawn.
-    """
-    run = _forwards(model, tuple(sorted((static or {}).items())))
-    with numpyro_block():
-        keys = jax.random.split(as_key(key), num)
-        return jax.tree.map(np.asarray, run(keys, jax.tree.map(jnp.asarray, args)))
-
-
-@functools.lru_cache(maxsize=64)
-def _forwards(model: Callable, static: tuple) -> Callable:
-    """The one compiled program of this process that runs such a model for each of several keys."""
-    run = functools.partial(model, **dict(static))
-
-    def one(key, data):
-        sites = _trace(run, {}, key, data)
-        return {k: s["value"] for k, s in sites.items() if s["type"] in ("sample", "deterministic")}
-
-    return jax.jit(jax.vmap(one, (0, None)))
-
-
 def _trace(model, values, key, args):
     """All sites of one run of the model, with these values put in."""
     from numpyro import handlers

@@ -29,6 +29,7 @@ from scipy.special import betaln as host_betaln
 
 from jtruth._arrays import betaln, gammaln, log_gamma_draws, metropolis, namespace
 from jtruth._host import across, log_sum
+from jtruth._one_line import one_line
 from jtruth.latent import bijections
 from jtruth.latent.bijections import log_sigmoid
 
@@ -41,11 +42,13 @@ _FARTHEST = 12.0  # of logit mu, and of log kappa and log alpha from 0: nothing 
 class Alike(NamedTuple):
     """Which rows of a group of raters are alike, and what their symbols mean."""
 
-    right: np.ndarray  # (rows,) the right symbol of each row of a matrix
-    family: np.ndarray  # (raters, rows) 0..F-1
-    log_share: np.ndarray  # (symbols,) log share of each symbol, on any scale
-    mean_prior: tuple[float, float] | np.ndarray = (1.0, 1.0)  # Beta of mu; (families, 2) if they differ
-    known: np.ndarray | None = None  # (raters, rows, symbols) earlier labels of known class
+    right: Any  # (rows,) the right symbol of each row of a matrix
+    family: Any  # (raters, rows) 0..F-1
+    log_share: Any  # (symbols,) log share of each symbol, on any scale
+    mean_prior: Any = (1.0, 1.0)  # Beta of mu; (families, 2) if they differ
+    known: Any = None  # (raters, rows, symbols) earlier labels of known class
+
+    __repr__ = one_line
 
     @property
     def num_families(self) -> int:
@@ -215,7 +218,7 @@ def _log_right(data: RowCounts, state: Any) -> Any:
     prior = first * xp.log(mu) + second * xp.log1p(-mu) + _normal(state[..., 1], KAPPA)
     each = _beta(state)
     if data.tallies:
-        parts = zip((*each, sum(each)), data.tallies, strict=False)
+        parts: Any = zip((*each, sum(each)), data.tallies, strict=False)
         hits, misses, both = (_log_gamma(of, tally) for of, tally in parts)
         return prior + hits + misses - both - betaln(*each) * data.member.sum(axis=0)[None]
     a, b = (p[:, data.family] for p in each)
@@ -401,7 +404,7 @@ def coordinates(alike: Alike, state: Any, rows: Any) -> tuple[Any, Any]:
     """Coordinates (F, 2 or 4) and (T, R, U - 1) of one point, from its `state` (F, 4) and rows (T, R, U)."""
     g = state[:, 3:]
     f = state[:, :2] if rows.shape[2] == 2 else jnp.concatenate([state[:, :3], jnp.log(g / (1 - g))], 1)
-    law = [None if a is None else a[..., 0] for a in _law(alike, f[..., None])]
+    law: list[Any] = [None if a is None else a[..., 0] for a in _law(alike, f[..., None])]
     (_, _, centre, scale, _, centres, scales), of = law, alike.family
     right = jnp.take_along_axis(rows, alike.right[None, :, None], axis=2)[..., 0]
     z = ((jnp.log(right) - jnp.log1p(-right) - centre[of]) / scale[of])[..., None]

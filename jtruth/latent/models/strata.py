@@ -200,40 +200,47 @@ def _natural(logs: dict[str, Any]) -> dict[str, Any]:
 
 
 def log_density(parameters: dict[str, Any], rows: Seen, model: LatentModel) -> Float[Array, ""]:
-    """log p(rows, parameters), true classes summed out, as a density of log ratios; pure in both trees.
+    """Log density of parameters and labels, with the true classes summed out, in unconstrained coordinates.
 
-    `jax.grad`, `jax.vmap`, optax and NumPyro's `potential_fn` take it as it is. It leaves out the
-    log-likelihood of the saturated model, `rows.times @ rows.saturated`, which depends on no parameter.
+    It is a pure function of `parameters` and `rows`, for optax, BlackJAX, and NumPyro's `potential_fn` (minus
+    it). The constant `rows.times @ rows.saturated` is left out: without it float32 has enough digits.
 
     Args:
-        parameters: as `unconstrain` makes them, float32 or float64. Dirichlet rows are isometric log ratios
-            (`jtruth.latent.bijections`).
-        rows: equal samples merged, e.g. of `learning.joint_model`.
-        model: with concrete arrays; it is not traced.
+        parameters: a pytree as `unconstrain` returns it, float32 or float64. Dirichlet rows are isometric log
+            ratios (Egozcue et al. 2003; `jtruth.latent.bijections`), and the Jacobian is included.
+        rows: equal samples merged, for example those of `learning.joint_model`.
+        model: with concrete arrays. It is not traced.
 
     Raises:
-        ValueError: parameters of other names or shapes than the model has.
+        ValueError: parameters of other names or shapes than the model and its rows have.
     """
     arrays, x = _flat(parameters, model)
+    groups = rows.design.shape[1] - sum(g.prior[:, 0].size for g in model.raters)
+    if groups != len(arrays.log_class):
+        here = len(arrays.log_class)
+        raise ValueError(
+            f"rows are of {groups} groups of samples, pi of {here}: prior_means(model, {groups})"
+        )
     logs, prior, _ = _unpacked(arrays, x, stretch=False)
     seen = jax.tree.map(lambda a: jnp.asarray(a, x.dtype), rows)
     return (density.log_likelihood(_channel(arrays, logs, x), seen) + prior)[0]
 
 
 def constrain(parameters: dict[str, Any], model: LatentModel) -> dict[str, Any]:
-    """What parameters without bounds mean.
+    """Probabilities from the unconstrained parameters of `log_density`.
 
     Returns:
-        As far as they are drawn: `pi` (groups, classes), class shares; `weights` (classes or 1, strata);
-        `raters0`, `raters1` (raters, rows, symbols), the labelers and the classifier; `common0` (rows,
-        symbols), rows around which theirs are; `families0` (families, 4), see `latent.models.alike`.
+        What the model does not hold fixed, of these: `pi` (groups, classes), class shares; `weights` (classes
+        or 1, strata); `raters0`, `raters1` (raters, rows, symbols), the labelers and the classifier;
+        `common0` (rows, symbols), rows around which theirs are; `families0` (families, 4), see
+        `latent.models.alike`.
     """
     arrays, x = _flat(parameters, model)
     return {k: a[..., 0] for k, a in _natural(_unpacked(arrays, x, stretch=False)[0]).items()}
 
 
 def unconstrain(values: dict[str, Any], model: LatentModel) -> dict[str, Any]:
-    """Parameters without bounds for `log_density`; `values` as `constrain` returns them."""
+    """Unconstrained parameters for `log_density`, from `values` as `constrain` returns them."""
     found = {}
     for name in shapes_of(arrays_of(model)):
         rows = jnp.asarray(values[name])
@@ -248,7 +255,7 @@ def unconstrain(values: dict[str, Any], model: LatentModel) -> dict[str, Any]:
 
 
 def prior_means(model: LatentModel, groups: int = 1) -> dict[str, np.ndarray]:
-    """Where a sampler or an optimizer may start: values for `unconstrain`, at the middle of the priors."""
+    """Prior means, as values for `unconstrain`: a start for a sampler or an optimizer."""
     arrays, found = arrays_of(model, groups, np.float64), {}
     laws = {"pi": np.tile(model.class_prior, (groups, 1)), "weights": model.stratum_prior}
     for k, group in enumerate(model.raters):

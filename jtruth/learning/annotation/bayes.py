@@ -26,7 +26,8 @@ from numpyro.infer.util import constrain_fn, potential_energy
 from scipy.special import logit
 
 from jtruth._cache import keep_programs
-from jtruth._random import host_rng, seeded, stream
+from jtruth._one_line import one_line
+from jtruth._random import host_rng, seeded
 from jtruth._validation import choose
 from jtruth.labels import Labels
 from jtruth.latent import NutsSettings, Progress, TooLarge, density
@@ -38,16 +39,21 @@ from jtruth.latent.model import Kind, Model, Observed
 from jtruth.latent.rows import label_columns, merge_samples
 from jtruth.latent.walk import STANDARD, diagnose, extremes, good
 from jtruth.learning._fit import gold_and_prior
-from jtruth.learning.annotation.functions import NAMES, SITES, NoisyLabels, draw_sites
+from jtruth.learning.annotation.functions import (
+    NAMES,
+    SITES,
+    NoisyLabels,
+    data_of,
+    draw_sites,
+    majority_start,
+)
 from jtruth.learning.annotation.models import SPECS, Hyper, Spec, confusion, prepare
 from jtruth.learning.annotation.posterior import (
     NutsFit,
     doubts,
     drawn,
     gather,
-    majority_matrices,
     merged_rows,
-    simulated_labels,
 )
 
 _BLOCKS, _MOST_BLOCKS = 4, 64  # blocks of moves before the first look and between two, and at most
@@ -108,7 +114,7 @@ def fit_nuts(
     name, spec, function = resolve(model, labels)
     data = merged_rows(labels)
     prior = prepare(spec, labels.num_classes, data[0].design.shape[1] - 1, hyper)
-    start = spec.start(*majority_matrices(labels), prior) if start is None else start
+    start = spec.start(*majority_start(data_of(labels)), prior) if start is None else start
     run = nuts.run_nuts(
         function, data[0], prior, key=key, static={"num_labelers": labels.num_labelers},
         init=start, settings=settings,
@@ -140,7 +146,7 @@ def own_spec(function: Callable, labels: Labels | None) -> Spec:
     name = getattr(function, "func", function).__name__
 
     def sites(hyper: Hyper, num_labelers: int) -> dict[str, Any]:
-        with handlers.block(hide_fn=lambda site: site["type"] != "sample" or site["is_observed"]):
+        with handlers.block(hide=["labels", "samples"]):  # not the terms of coordinates, nor further data
             every = handlers.trace(function).get_trace(labels)
         return {name: site["value"] for name, site in unknown_sites(every).items()}
 
@@ -215,11 +221,13 @@ class DrawnClasses(NamedTuple):
     matrices: Float[np.ndarray, "draws labelers classes classes"]  # p(label | class), () labelers of evidence
     classifier: Float[np.ndarray, "draws classes symbols"] | None  # where the model has y_pred, too
 
+    __repr__ = one_line
+
 
 def drawn_classes(
     model: Callable, draws: Any, args: tuple, more: dict[str, Any] | None = None
 ) -> DrawnClasses:
-    """What draws of a model's sites, (draws, ...) by name, say of the classes; see `class_posterior`."""
+    """What draws of a model's sites, (draws, ...) by name, say of the classes; see `classes_by_draw`."""
     name = getattr(model, "__name__", "the model")
     with jax.numpy_rank_promotion("allow"), jax.numpy_dtype_promotion("standard"):
         sites = run_once(model, {}, args, more)
@@ -243,7 +251,7 @@ def drawn_by_fit(fit: NutsFit) -> DrawnClasses:
     return DrawnClasses(posterior, fit.row_of_sample, matrices, None)
 
 
-def class_posterior(
+def classes_by_draw(
     model: Callable, draws: Any, *args: Any, **priors: Any
 ) -> Float[np.ndarray, "draws samples classes"]:
     """p(class | labels, parameters) of every sample at every draw of a model, by Bayes' rule (Su (21)).
@@ -274,8 +282,8 @@ def kind_of(parameters: Callable, channel: Callable) -> Kind:
 
     def point(arrays: Any, key: Any) -> dict[str, Any]:
         sites = handlers.trace(handlers.seed(drawn, key)).get_trace(*args(arrays))
-        unknown = {name: site for name, site in sites.items() if site["type"] == "sample"}
-        return {name: biject_to(s["fn"].support).inv(s["value"]) for name, s in unknown.items()}
+        unknown = unknown_sites(sites).items()
+        return {name: biject_to(s["fn"].support).inv(s["value"]) for name, s in unknown}
 
     def shapes(arrays: Any) -> Any:
         return jax.eval_shape(point, arrays, jax.random.key(0))
@@ -427,25 +435,3 @@ def _moved(
     first = [np.moveaxis(np.asarray(a, np.float64), (-1, 0), (0, 1)) for a in (*named.values(), log_p)]
     moved = state._replace(x=np.ascontiguousarray(path[-1]))
     return moved, (dict(zip(named, first[:-1], strict=True)), first[-1])
-
-
-def simulate_from_prior(
-    model: str | Spec,
-    *,
-    key: Any = None,
-    num: int,
-    num_samples: int,
-    num_labelers: int,
-    num_classes: int,
-    hyper: Hyper | None = None,
-) -> dict[str, np.ndarray]:
-    """Parameters and complete label matrices drawn from a model: "label" is (num, samples, labelers)."""
-    _, spec, function = resolve(model)
-    settings = prepare(spec, num_classes, num_labelers, hyper)
-    static = {"num_labelers": num_labelers}
-    drawn = nuts.simulate(function, None, settings, key=key, num=num, static=static)
-    labeler = np.broadcast_to(np.arange(num_labelers, dtype=np.int32), (num_samples, num_labelers))
-    one_chain = {name: value[None] for name, value in drawn.items()}
-    key = stream(key, "labels")
-    sets = simulated_labels(spec.channel, one_chain, labeler, settings, num_labelers, key, num)
-    return drawn | {"label": np.stack(list(sets))}

@@ -28,7 +28,8 @@ from numpyro.distributions import biject_to, constraints, transforms
 from numpyro.primitives import Messenger
 
 from jtruth._arrays import AnyArray, is_concrete, safe_log
-from jtruth._host import diagonal_rows, vote_shares
+from jtruth._host import diagonal_rows
+from jtruth._one_line import one_line
 from jtruth._validation.in_range import check_codes
 from jtruth.labels import Labels
 from jtruth.latent import density
@@ -49,6 +50,8 @@ class LabelData(NamedTuple):
     label: Any  # (samples, columns), -1: no label; None: to be drawn; or log p(labels | class) as an array
     num_labelers: int
     num_classes: int
+
+    __repr__ = one_line
 
 
 def data_of(labels: Any = None, num_classes: int | None = None, shape: tuple | None = None) -> LabelData:
@@ -106,7 +109,7 @@ class NoisyLabels(dist.Distribution):
     """
 
     arg_constraints: ClassVar[dict] = {}
-    support = constraints.independent(constraints.integer_interval(-1, np.inf), 1)
+    support = property(lambda self: constraints.independent(constraints.integer_interval(-1, np.inf), 1))
     pytree_data_fields = ("channel", "labeler")
     pytree_aux_fields = ("num_labelers", "num_classes")
 
@@ -205,10 +208,7 @@ class _Support(constraints.Constraint):
     """A support whose unconstrained coordinates are 0 at `start` and finer by `_NEAR`."""
 
     def __init__(self, of: Any, start: Any):
-        self.of, self.start = of, start
-
-    event_dim = property(lambda self: self.of.event_dim)
-    is_discrete = False
+        self.of, self.start, self.event_dim = of, start, of.event_dim
 
     def __call__(self, x: Any) -> Any:
         return self.of(x)
@@ -217,7 +217,7 @@ class _Support(constraints.Constraint):
         return jnp.broadcast_to(self.start, jnp.shape(prototype))
 
     def tree_flatten(self) -> tuple:
-        return (self.of, self.start), (("of", "start"), {})
+        return (self.of, self.start), (("of", "start"), {"event_dim": self.event_dim})
 
 
 @biject_to.register(_Support)
@@ -272,7 +272,7 @@ def majority_start(data: LabelData) -> tuple[np.ndarray, np.ndarray]:
         labeler, label = (np.asarray(a)[sample, column] for a in (data.labeler, data.label))
         votes = np.zeros((len(data.labeler), classes))
         np.add.at(votes, (sample, label), 1)
-        share = vote_shares(votes)
+        share = votes / np.maximum(votes.sum(axis=1, keepdims=True), 1)
         shares = shares + share.sum(axis=0)
         rows = diagonal_rows(classes, 2.0, 1.0) + counts_of_labels(share[sample], labeler, label, len(rows))
     return shares / shares.sum(), rows / rows.sum(axis=2, keepdims=True)
@@ -395,69 +395,46 @@ def dawid_skene(
     _run("dawid_skene", labels, num_classes, shape, priors)
 
 
-def one_coin(labels: Any = None, *, num_classes: int | None = None, shape: Any = None, **priors: Any) -> None:
-    """One probability to be right for each labeler: site "accuracy" (labeler,).
+def _like(name: str, summary: str, settings: str, function: str = "") -> Callable:
+    """Another model of `SPECS` as a function of labels."""
 
-    Arguments as for `dawid_skene`. Priors, beside class_concentration: accuracy=(a, b) of a beta.
-    """
-    _run("one_coin", labels, num_classes, shape, priors)
+    def model(
+        labels: Any = None, *, num_classes: int | None = None, shape: Any = None, **priors: Any
+    ) -> None:
+        _run(name, labels, num_classes, shape, priors)
 
-
-def hierarchical(
-    labels: Any = None, *, num_classes: int | None = None, shape: Any = None, **priors: Any
-) -> None:
-    """Labelers around a population (Paun et al. 2018): sites "population", "spread", "own".
-
-    Arguments as for `dawid_skene`. Priors, beside class_concentration: logit_mean, logit_sd, spread.
-    """
-    _run("hierarchical_dawid_skene", labels, num_classes, shape, priors)
+    model.__name__ = model.__qualname__ = function or name
+    model.__doc__ = (
+        f"{summary}\n\n    Arguments as for `dawid_skene`. Priors: class_concentration, {settings}."
+    )
+    return model
 
 
-def difficulty_fallibility(
-    labels: Any = None, *, num_classes: int | None = None, shape: Any = None, **priors: Any
-) -> None:
-    """Su 5.1.2: site "fallibility" (labeler,); the difficulty of a sample is summed out exactly.
-
-    Arguments as for `dawid_skene`. Priors, beside class_concentration: fallibility=(a, b, high),
-    difficulty_prior=(a, b).
-    """
-    _run("difficulty_fallibility", labels, num_classes, shape, priors)
-
-
-def glad(labels: Any = None, *, num_classes: int | None = None, shape: Any = None, **priors: Any) -> None:
-    """GLAD (Whitehill et al. 2009) for C classes: site "ability" (labeler,); easiness is summed out.
-
-    Arguments as for `dawid_skene`. Priors, beside class_concentration: ability=(mean, sd),
-    easiness_prior=(mean, sd, nodes).
-    """
-    _run("item_difficulty", labels, num_classes, shape, priors)
-
-
-def mace(labels: Any = None, *, num_classes: int | None = None, shape: Any = None, **priors: Any) -> None:
-    """MACE (Hovy et al. 2013): sites "competence" (labeler,) and "spam" (labeler, labeled_as).
-
-    Arguments as for `dawid_skene`. Priors, beside class_concentration: competence=(a, b), spam (classes,).
-    """
-    _run("mace", labels, num_classes, shape, priors)
-
-
-def welinder(labels: Any = None, *, num_classes: int | None = None, shape: Any = None, **priors: Any) -> None:
-    """Welinder et al. (2010), two classes: sites "direction" and "threshold" (labeler,).
-
-    Arguments as for `dawid_skene`. Priors, beside class_concentration: direction and threshold=(mean, sd),
-    position_prior=(sd, nodes).
-    """
-    _run("welinder", labels, num_classes, shape, priors)
-
-
-def strata(labels: Any = None, *, num_classes: int | None = None, shape: Any = None, **priors: Any) -> None:
-    """Easy and hard samples: sites "weights", "common" and "stratum_confusion"; strata are summed out.
-
-    Arguments as for `dawid_skene`. Priors, beside class_concentration: weights, common, strength.
-    """
-    _run("strata", labels, num_classes, shape, priors)
-
-
+one_coin = _like("one_coin", 'One accuracy each: site "accuracy" (labeler,).', "accuracy=(a, b)")
+hierarchical = _like(
+    "hierarchical_dawid_skene",
+    "Labelers of a population (Paun et al. 2018).",
+    "logit_mean, logit_sd, spread",
+    "hierarchical",
+)
+difficulty_fallibility = _like(
+    "difficulty_fallibility",
+    'Su 5.1.2: site "fallibility".',
+    "fallibility=(a, b, high), difficulty_prior=(a, b)",
+)
+glad = _like(
+    "item_difficulty",
+    "GLAD (Whitehill et al. 2009) for C classes.",
+    "ability=(mean, sd), easiness_prior=(mean, sd, nodes)",
+    "glad",
+)
+mace = _like("mace", 'MACE (Hovy et al. 2013): sites "competence", "spam".', "competence=(a, b), spam")
+welinder = _like(
+    "welinder",
+    "Welinder et al. (2010), two classes.",
+    "direction, threshold=(mean, sd), position_prior=(sd, nodes)",
+)
+strata = _like("strata", "Items that are easy or hard for everybody.", "weights, common, strength")
 NAMES: dict[Callable, str] = {  # names of `SPECS` by function
     dawid_skene: "dawid_skene", one_coin: "one_coin", hierarchical: "hierarchical_dawid_skene",
     difficulty_fallibility: "difficulty_fallibility", glad: "item_difficulty", mace: "mace",

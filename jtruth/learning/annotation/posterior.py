@@ -18,7 +18,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Float, Int
 
-from jtruth._host import diagonal_rows
 from jtruth._one_line import one_line
 from jtruth._random import host_rng, stream
 from jtruth.labels import Labels
@@ -27,7 +26,7 @@ from jtruth.latent.density import Channel, Seen
 from jtruth.latent.fit import RowLikelihood, row_likelihood
 from jtruth.latent.infer.nuts import NutsRun, arithmetic
 from jtruth.latent.rows import merge_samples
-from jtruth.learning._fit import LabelerDraws, labeler_draws, soft_counts
+from jtruth.learning._fit import LabelerDraws, labeler_draws
 from jtruth.learning.annotation.models import SPECS, Hyper, Spec, confusion, draw_labels
 from jtruth.learning.em.columns import bucket
 from jtruth.learning.joint.guard import check_identified, check_switching
@@ -154,17 +153,6 @@ class NutsFit(NamedTuple):
         matrices = _of_draws(confusion, self.spec.channel, size, chosen, self.hyper)
         how = f"{kept.size} NUTS draws of the annotation model {self.model}"
         return labeler_draws(chosen["prior"], matrices, self.class_posterior, how, self.warnings)
-
-
-def majority_matrices(
-    labels: Labels,
-) -> tuple[Float[np.ndarray, " classes"], Float[np.ndarray, "labelers classes classes"]]:
-    """Class prior and matrices if vote shares were class probabilities; each row has a prior worth 3."""
-    votes = labels.counts()
-    share = votes / np.maximum(votes.sum(axis=1, keepdims=True), 1)
-    rows = soft_counts(labels, share) + diagonal_rows(labels.num_classes, 2.0, 1.0)
-    prior = share.sum(axis=0) + 1
-    return prior / prior.sum(), rows / rows.sum(axis=2, keepdims=True)
 
 
 def gather(

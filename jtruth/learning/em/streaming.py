@@ -18,7 +18,7 @@ labels it has counted, so that of two processes that update one file the slower 
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -174,7 +174,8 @@ def stream_of_table(
     label: str = "label",
     classes: Any = None,
     missing: str = "error",
-    smoothing: Smoothing = MAXIMUM_LIKELIHOOD,
+    smoothing: Smoothing | Callable[[int], Smoothing] = MAXIMUM_LIKELIHOOD,
+    progress: Callable[[int, int], None] = lambda done, planned: None,
 ) -> Stream:
     """The fit of all labels of a lazy table, as `begin_stream` would find it, from its distinct patterns.
 
@@ -185,7 +186,9 @@ def stream_of_table(
         task, worker, label: names of its columns.
         classes: names in order of their codes; left out, the different labels, sorted.
         missing: "error" or "drop", for rows without a label.
-        smoothing: as in `begin_stream`; intervals (`jt.evaluation.quick_labelers`) need some.
+        smoothing: as in `begin_stream`, or a function of the number of classes; intervals
+            (`jt.evaluation.quick_labelers`) need some.
+        progress: called with (parts of the tasks counted, all parts).
 
     Returns:
         A stream whose samples have no names: `tasks` and `class_posterior` are empty. Its warnings hold what
@@ -201,15 +204,16 @@ def stream_of_table(
     (('a', 'b', 'c'), ('x', 'y'), [1, 1, 1], True)
     """
     columns = {"task": task, "worker": worker, "label": label}
-    found = lazy_patterns(frame, columns, classes, missing)
+    of_classes = smoothing if callable(smoothing) else lambda _: smoothing
+    found = lazy_patterns(frame, columns, classes, missing, progress)
     if found is None:
         labels = Labels.from_frame(frame, **columns, classes=classes, missing=missing)
-        state = begin_stream(labels, smoothing=smoothing)
+        state = begin_stream(labels, smoothing=of_classes(labels.num_classes))
         return _nameless(state)._replace(warnings=(*state.warnings, *labels.notes))
     (labeler, symbol, length, number), workers, names, notes = found
     code = (labeler * len(names) + symbol).astype(np.int32)
     patterns, _ = merge_patterns(CodedPatterns(code, length, number))
-    state = _fresh(names, smoothing)._replace(workers=workers, patterns=patterns)
+    state = _fresh(names, of_classes(len(names)))._replace(workers=workers, patterns=patterns)
     state = _first_matrices(state, len(workers))
     state = _climbed(state, digest("patterns", workers, code, length, number))
     return state._replace(warnings=(*state.warnings, *notes))

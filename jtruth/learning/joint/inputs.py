@@ -12,7 +12,7 @@ from jtruth._validation.in_range import check_codes, check_positive, check_rows
 from jtruth.labels import Labels, must_be_labels
 from jtruth.latent.model import LatentModel, Raters
 from jtruth.latent.models.alike import alike_classes, alike_raters
-from jtruth.latent.rows import Rows, by_number
+from jtruth.latent.rows import Rows, groups_by_number
 from jtruth.learning._fit import clamp, known_prior, one_hot, soft_counts
 from jtruth.stats.agreement import brennan_prediger, point
 
@@ -143,7 +143,7 @@ def share_groups(
         raise ValueError(
             "shares='by_number' learns class shares, but prior gives them; leave one of them out"
         )
-    group = by_number(labels, rows)
+    group = groups_by_number(labels, rows)
     size = np.bincount(group, weights=rows.multiplicity)
     return group, size / size.sum()
 

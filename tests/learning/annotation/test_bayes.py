@@ -15,6 +15,7 @@ import numpyro
 import numpyro.distributions as dist
 import pytest
 from numpyro.distributions import biject_to
+from numpyro.infer import Predictive
 from numpyro.infer.util import log_density
 from scipy import stats
 from scipy.integrate import quad
@@ -25,8 +26,9 @@ from jtruth.latent import Effort, NutsSettings, density
 from jtruth.latent.infer import nuts
 from jtruth.latent.models.alike import alike_raters
 from jtruth.learning.annotation import bayes
+from jtruth.learning.annotation.functions import data_of, majority_start, one_coin
 from jtruth.learning.annotation.models import SPECS, beta_levels, confusion, draw_labels, prepare
-from jtruth.learning.annotation.posterior import labeler_agreement, majority_matrices, merged_rows, pointwise
+from jtruth.learning.annotation.posterior import labeler_agreement, merged_rows, pointwise
 from jtruth.learning.joint.models import independent
 from jtruth.learning.joint.posterior import fit_joint
 from jtruth.stats.chains import mean_error
@@ -188,13 +190,14 @@ def log_p_rows(channel, z, classes):
 
 @pytest.mark.slow
 def test_prior_predictive_means():
-    sizes = {"num_samples": 6, "num_labelers": 2, "num_classes": 3}
-    drawn = bayes.simulate_from_prior("one_coin", key=jax.random.key(0), num=2000, **sizes)
-    assert drawn["label"].shape == (2000, 6, 2) and drawn["label"].min() == 0 and drawn["label"].max() == 2
+    with nuts.numpyro_block():
+        drawn = Predictive(one_coin, num_samples=2000)(jax.random.key(0), shape=(6, 2), num_classes=3)
+    drawn = {name: np.asarray(x) for name, x in drawn.items()}
+    assert drawn["labels"].shape == (2000, 6, 2) and drawn["labels"].min() == 0 and drawn["labels"].max() == 2
     assert drawn["accuracy"].shape == (2000, 2)
     # accuracy ~ Beta(2, 1): mean 2/3, variance 1/18; two labelers agree when both are right, or err alike.
     assert abs(drawn["accuracy"].mean() - 2 / 3) < 5 * np.sqrt(1 / 18 / 4000)
-    same = (drawn["label"][..., 0] == drawn["label"][..., 1]).mean(axis=1)
+    same = (drawn["labels"][..., 0] == drawn["labels"][..., 1]).mean(axis=1)
     assert abs(same.mean() - (4 / 9 + 1 / 9 / 2)) < 5 * same.std() / np.sqrt(2000)
 
 
@@ -217,9 +220,10 @@ def enumerated(model, z):
 
 def evidence_by_draws(model, labels, hyper, number):
     """log of the mean likelihood of draws of the prior, and its standard error."""
-    static = {"num_labelers": labels.num_labelers}
-    drawn = nuts.simulate(bayes.MODELS[model], None, hyper, key=3, num=number, static=static)
-    drawn = {name: value[None] for name, value in drawn.items()}
+    with nuts.numpyro_block():
+        prior = Predictive(bayes.MODELS[model], num_samples=number)
+        drawn = prior(jax.random.key(3), None, hyper, num_labelers=labels.num_labelers)
+    drawn = {name: np.asarray(value)[None] for name, value in drawn.items()}
     rows = pointwise(SPECS[model].channel, drawn, merged_rows(labels), hyper, labels.num_labelers)
     likelihood = np.exp(rows.log_p[0][:, rows.row_of_sample].sum(axis=1))
     return np.log(likelihood.mean()), likelihood.std() / likelihood.mean() / np.sqrt(number)
@@ -272,7 +276,7 @@ def test_gauss_jacobi_levels_are_exact_for_polynomials():
 @pytest.mark.slow
 def test_starts():
     """Every model starts at the accuracies it was given."""
-    prior, psi = majority_matrices(Labels.from_matrix(Z, CLASSES))
+    prior, psi = majority_start(data_of(Labels.from_matrix(Z, CLASSES)))
     right = np.einsum("c,tcc->t", prior, psi)
     for model in ANY_CLASSES:
         spec = SPECS[model]
@@ -388,7 +392,7 @@ def test_bad_input():
         (r"\(2, 2\); give \(3, 3\)", "dawid_skene", labels, {"row_concentration": np.ones((2, 2))}),
         ("not finite", "dawid_skene", labels, {"class_concentration": np.nan}),
         ("must be positive", "one_coin", labels, {"accuracy": (0, 1)}),
-        ("no label at all", "dawid_skene", nothing, None),
+        ("has no label, so", "dawid_skene", nothing, None),
     ):
         with pytest.raises(ValueError, match=message):
             bayes.fit_nuts(model, given, key=0, hyper=hyper)

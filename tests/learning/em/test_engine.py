@@ -8,6 +8,8 @@ import pytest
 
 import jtruth as jt
 from jtruth._validation import columns as lazy_frame
+from jtruth.evaluation import prevalence
+from jtruth.evaluation.by_one_model import the_prior
 from jtruth.learning import Smoothing, begin_stream, stream_of_table, update
 from tests.engines import NAMES, connections, engines  # noqa: F401
 
@@ -69,7 +71,36 @@ def test_an_engine_gives_the_fit_of_the_labels_in_memory(engine, given, in_memor
     size, found = len(state.workers), len(patterns(in_memory))
     counted, example = (1, 4), (1, 1)  # rows and what is missing; a task
     assert found < len(in_memory.tasks) / 1.5  # so that patterns say something
-    assert sorted(seen) == sorted([counted, example, (size, 2), (3, 2), (found, size * 2 // 62 + 3)])
+    assert sorted(seen) == sorted([counted, example, (size, 2), (3, 2), (found, -(-size // (52 // 3)) + 2)])
+
+
+@engines
+@pytest.mark.parametrize("name", ["{}", "q{}", "{}a"])
+def test_very_many_rows_are_grouped_part_by_part(engine, given, in_memory, monkeypatch, name):
+    """The same patterns for tasks that are numbers, or end with digits or letters."""
+    monkeypatch.setattr(lazy_frame, "_TOGETHER", 100)
+    told, columns = [], given | {"item": [name.format(k) for k in given["item"]]}
+    if name == "{}":
+        columns["item"] = [k - 150 for k in given["item"]]
+    state = stream_of_table(engine(columns), **NAMES, progress=lambda *done: told.append(done))
+    assert patterns(state) == patterns(in_memory) and len(told) > 7 and told[-1][0] == told[-1][1] - 1
+
+
+def test_shares_of_a_stream_are_those_of_its_labels(given, in_memory):
+    labels = jt.Labels.from_frame(pl.DataFrame(given), **NAMES, classes=in_memory.classes)
+    by_patterns = stream_of_table(
+        pl.DataFrame(given).lazy(), **NAMES, classes=in_memory.classes, smoothing=the_prior
+    )
+    mine, theirs = (prevalence(one, key=0) for one in (by_patterns, labels))
+    assert mine.label_shares == pytest.approx(theirs.label_shares, abs=1e-12)
+    assert (mine.num_samples, mine.num_labels) == (labels.num_samples, labels.num_labels)
+    for text, shares in theirs.assumptions.items():
+        assert mine.assumptions[text] == pytest.approx(shares, abs=0.015)
+    for name, share in theirs.shares.items():
+        assert mine.shares[name].interval().low == pytest.approx(share.interval().low, abs=0.03)
+        assert mine.shares[name].interval().high == pytest.approx(share.interval().high, abs=0.03)
+    with pytest.raises(ValueError, match="no samples by name"):
+        prevalence(by_patterns, by=np.arange(3))
 
 
 def test_what_follows_takes_it_for_any_stream(given, in_memory):
@@ -104,7 +135,7 @@ def test_missing_labels(engine, given):
     state = stream_of_table(engine(columns), **NAMES, missing="drop", smoothing=SMOOTH)
     frame = pl.DataFrame(columns).filter(pl.col("item") != 7)
     assert patterns(state) == patterns(stream_of_table(frame.lazy(), **NAMES, smoothing=SMOOTH))
-    assert "1 tasks have no label and were left out" in state.warnings
+    assert "1 tasks have no label and were left out." in state.warnings
 
 
 @engines

@@ -9,7 +9,7 @@ from scipy.special import betaln
 
 import jtruth as jt
 from jtruth.latent import Effort
-from jtruth.latent.rows import by_number, merge_samples
+from jtruth.latent.rows import groups_by_number, merge_samples
 from jtruth.learning import fit_joint
 from jtruth.learning.joint.inputs import DirichletPriors
 from jtruth.stats.chains import effective_sample_size
@@ -60,7 +60,7 @@ def missing_by_class(seed, samples=600):
 def test_groups_are_by_number_and_few():
     _, labels, _ = missing_by_class(0)
     rows = merge_samples(labels, None, None)
-    group = by_number(labels, rows)[rows.row_of_sample]
+    group = groups_by_number(labels, rows)[rows.row_of_sample]
     number = labels.labels_per_sample()
     assert 2 <= np.unique(group).size <= 5
     assert (np.array([number[group == g].max() for g in np.unique(group)[:-1]])
