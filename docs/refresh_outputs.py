@@ -53,6 +53,7 @@ def refreshed(page: Path) -> str:
 
 if __name__ == "__main__":
     os.chdir(ROOT)
+    os.environ["COLUMNS"] = "80"  # a width for Python's answers too
     sys.path.insert(0, str(ROOT))
     names = [name for name in sys.argv[1:] if name != "--check"]
     for page in [Path(name).resolve() for name in names] or pages():
