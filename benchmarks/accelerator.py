@@ -44,6 +44,8 @@ import jtruth as jt
 from jtruth.latent import Effort
 from jtruth.learning import fit_dawid_skene, fit_joint
 
+RATIOS = jax.jit(jax.vmap(vmap.algorithm_1))
+COUNTS = jax.jit(jax.vmap(partial(vmap.exact_means, window=(96, 96))))
 RATES = np.full((5, 2, 2), 0.2) + 0.6 * np.eye(2)
 
 
@@ -107,17 +109,17 @@ def simulate(samples: int, sets: int) -> Answer:
 
 
 def ratios(samples: int, sets: int) -> Answer:
-    return _mapped(vmap.algorithm_1, sets)
+    return _mapped(RATIOS, sets)
 
 
 def counts(samples: int, sets: int) -> Answer:
-    return _mapped(partial(vmap.exact_means, window=(96, 96)), sets)
+    return _mapped(COUNTS, sets)
 
 
-def _mapped(one: Callable[..., jax.Array], sets: int) -> Answer:
+def _mapped(program: Callable[..., jax.Array], sets: int) -> Answer:
     y_pred, z = crowd((sets, 200), 2)
     log_odds = ((2 * z - 1).sum(-1) * np.log(4.0)).astype(np.float32)
-    return Answer(np.asarray(jax.jit(jax.vmap(one))(log_odds, y_pred)))
+    return Answer(np.asarray(program(log_odds, y_pred)))
 
 
 JOBS: Mapping[str, Callable[[int, int], Answer]] = {

@@ -13,6 +13,7 @@ One process, one thread, simulated crowds; CPU seconds of the second call (the f
     compare, 8 classifiers, 1000 x 5: 3.56 and 3.51; of a set whose pairs needed tempering (10 of 28) 10.3
     and 7.0 (5 of 28: the others are weighed draws of 1.15 times the width)
     `jtruth clean --features`, whole process, second run: 400 x 8 7.8 and 3.5; digits (1797 x 64) 46.8, 8.6
+    crowd-kit 1.4.2 DawidSkene(100), point estimates of such sets: .28, -, .07, .04
     picture of a default answer, 600 x 5: 2.5 in both, of which 1.9 temper three models
 """
 

@@ -12,7 +12,8 @@ Measured: 2 shared cores of an AMD EPYC under other load, Python 3.11, jax 0.10.
     peak memory                                 0.5 GB        1.6 GB
 
 Parquet to answers (other processes busy; CPU seconds of the whole command, imports included, second run;
-old and new in the same minutes; 5 labels a task, accuracies .65 to .95, 2 classes):
+old and new of labelers and agreement by turns, of prevalence 20 minutes apart; 5 labels
+a task, accuracies .65 to .95, 2 classes):
     command                                         before   now
     labelers, 2 x 10^6 labels, 120 workers           15.6    10.0
     prevalence of it                                 17.2     6.5

@@ -14,14 +14,14 @@ import hashlib
 import operator
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, TypeVar, cast
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
-P, R = ParamSpec("P"), TypeVar("R")
+F = TypeVar("F", bound=Callable)
 Key = int | np.integer | np.ndarray | jax.Array  # whatever `as_key` takes, but None
 Stated = int | list[int]  # a key in a result, which gives the same streams when it is given again
 _MOST = 2**32 - 1
@@ -53,11 +53,11 @@ def as_key(key: Any = None) -> jax.Array:
     return key_of((0, number)) if is_default() else jax.random.key(number)
 
 
-def seeded(function: Callable[P, R]) -> Callable[P, R]:
+def seeded(function: F) -> F:
     """Accept scikit-learn's `random_state=` for `key=`; a generator of NumPy draws the key."""
 
     @wraps(function)
-    def call(*args: P.args, **options: P.kwargs) -> R:
+    def call(*args: Any, **options: Any) -> Any:
         if "random_state" in options:
             state = options.pop("random_state")
             if options.get("key") is not None:
@@ -66,7 +66,7 @@ def seeded(function: Callable[P, R]) -> Callable[P, R]:
             options["key"] = int(draw(2**31 - 1)) if draw else state
         return function(*args, **options)
 
-    return call
+    return cast(F, call)
 
 
 def uniforms(key: Any, n: int) -> np.ndarray:

@@ -329,9 +329,7 @@ class Labels:
         check.choose("repeat", repeat, ("error", "first", "last"))
         mine = self.select_labelers([self.worker_index(worker)])
         if repeat == "error" and mine.has_repeats():
-            raise ValueError(
-                f"worker {worker!r} labelled some samples repeatedly: set repeat='first' or 'last'"
-            )
+            raise ValueError(f"worker {worker!r} labelled samples repeatedly: set repeat='first' or 'last'")
         sample, _, label = (a if repeat == "last" else a[::-1] for a in mine.entries())
         codes = np.full(self.num_samples, -1, np.int32)
         codes[sample] = label  # NumPy keeps the last assignment to a place

@@ -368,7 +368,10 @@ def test_shares_and_the_progress_of_gold():
     np.testing.assert_allclose(bars(ax, 5)[1], [[low, -1], [high, -1]])
     crosses = np.concatenate([line.get_xydata() for line in ax.lines if line.get_marker() == "x"])
     assert crosses.tolist() == [[0.4, 0], [0.6, -1]]
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["share [interval]", "share of labels"]
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        "share [interval]",
+        "share of labels",
+    ]
     many = [found, share(0, 0.6, 0), share(10, 0.65, 0.1)]
     ax = plots.plot_gold_progress(many, "yes", ideal=0.68)
     assert ax.lines[0].get_xdata().tolist() == [10, 30]

@@ -307,12 +307,10 @@ def percents(mean: float, low: float | None = None, high: float | None = None) -
     >>> percents(0.8683, 0.766, 0.946), percents(0.9994, 0.9991, 0.9996)
     (['87', '77', '95'], ['99.94', '99.91', '99.96'])
     """
-    known = low is not None and high is not None
-    width = 100 * (high - low) if known else 0.0
+    values = [mean] if low is None or high is None else [mean, low, high]
+    width = 100 * (values[-1] - values[min(1, len(values) - 1)])
     digits = 0 if width >= 2 else 2 if 0 < width < 0.2 else 1
-    return [
-        f"{round(100 * value, digits) + 0.0:.{digits}f}" for value in (mean, low, high)[: 3 if known else 1]
-    ]
+    return [f"{round(100 * value, digits) + 0.0:.{digits}f}" for value in values]
 
 
 def share_text(values: Sequence[Any], kind: str = "") -> str:

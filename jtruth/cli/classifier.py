@@ -230,5 +230,7 @@ def compare(args: Any) -> None:
     if args.plot is not None:
         write_picture(args.plot, comparison.plot())
     files = shlex.join(map(str, args.files))
-    step = next_step(args, f"{files} --full", "show all differences") if args.gold else tables.gold_step(files)
+    step = tables.gold_step(files)
+    if args.gold is not None:
+        step = next_step(args, f"{files} --full", "show all differences")
     give(args, required(args, comparison), step)

@@ -144,7 +144,9 @@ def drawn_tables(
             if (np.isnan(ess) | (ess >= _ENOUGH)).all() and (np.isnan(rhat) | (rhat < 1.01)).all():
                 return draws.reshape(-1, classes, classes), ()
     draws = np.stack(blocks, axis=1).reshape(-1, classes, classes)
-    return draws, ("The draws of the classes have not converged: predictions and labels say little about them.",)
+    return draws, (
+        "The draws of the classes have not converged: predictions and labels say little about them.",
+    )
 
 
 def _counts(p: np.ndarray, times: np.ndarray, one_hot: np.ndarray, rng: np.random.Generator) -> np.ndarray:

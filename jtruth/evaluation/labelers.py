@@ -272,7 +272,7 @@ def _of_classes(report: LabelerReport) -> list[Table]:
         for b in each
         if a != b and row["confusion_matrix"]["mean"][a][b] >= _OFTEN
     ]
-    cells.sort(key=lambda cell: -cell["mean"])
+    cells.sort(key=lambda cell: -float(cell["mean"]))
     heads = (Column("mean", "probability", ("low", "high"), ".2f"),)
     title = "Most frequent confusions: true class as label given"
     return tables + ([Table("", title, "what", heads, cells, say=str)] if cells else [])

@@ -299,11 +299,11 @@ def large_table(path: Any, asked: FilePlan) -> tuple[Any, dict[str, Any]] | None
     if about.num_rows <= _ENGINE_ABOVE:
         return None
     header = about.schema.to_arrow_schema().names
-    task = asked.task[0] if len(asked.task or ()) == 1 else column_called("task", header)
+    task, *more = asked.task or (column_called("task", header),)
     columns = {"task": task} | {
         role: getattr(asked, role) or column_called(role, header) for role in ("worker", "label")
     }
-    if len(asked.task or ()) > 1 or None in columns.values():
+    if more or None in columns.values():
         return None
     return _engine_of(str(path)), columns | {"classes": asked.classes, "missing": asked.missing or "error"}
 

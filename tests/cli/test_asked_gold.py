@@ -95,7 +95,7 @@ def test_what_is_refused(refusal, asked):
         broken = write(asked / "broken.csv", STRATA, [(task, label, stratum, size), *rows])
         assert said in " ".join(refusal(*graded(asked, broken)).split())
     broken = write(asked / "broken.csv", ("task", "label", "inclusion"), [(task, label, 0)])
-    assert "broken.csv, line 2: inclusion '0' is not an inclusion probability" in refusal(*graded(asked, broken))
+    assert "line 2: inclusion '0' is not an inclusion probability" in refusal(*graded(asked, broken))
     chances = [(row[0], row[1], 0.1 * (1 + k % 4)) for k, row in enumerate(rows)]
     unequal = write(asked / "unequal.csv", ("task", "label", "inclusion"), chances)
     assert "unequal chances" in refusal(*asking(asked), "--gold", unequal)

@@ -25,7 +25,7 @@ def test_the_positive_class_has_a_line_of_its_own_that_can_be_typed(run, scans):
     folder, truth, given = scans
     asked = ("scans.csv", "--predictions", "column:model", "--gold", "column:truth", "--json", "a.json")
     code, out, _ = run("evaluate", *asked, folder=folder, full=False)
-    assert code == 0 and "Positive class: disease; --positive healthy to change." in out.splitlines()
+    assert code == 0 and "Positive class: disease (to change: --positive healthy)." in out.splitlines()
     found = json.loads((folder / "a.json").read_text())
     assert (found["positive"], found["positive_chosen"]) == ("disease", "by its meaning")
     assert found["confusion_matrix"]["mean"][1][1] == (truth & given[:, 0]).sum()
@@ -33,7 +33,7 @@ def test_the_positive_class_has_a_line_of_its_own_that_can_be_typed(run, scans):
     assert code == 0 and "Positive class: healthy." in out.splitlines()
     assert json.loads((folder / "a.json").read_text())["positive_chosen"] == "as asked"
     compared = ("scans.csv", "column:model", "column:reader1", "--gold", "column:truth", "--metric", "recall")
-    assert "Positive class: disease; --positive healthy to change." in run("compare", *compared)[1]
+    assert "Positive class: disease (to change: --positive healthy)." in run("compare", *compared)[1]
     from jtruth.cli.words import shell_words
 
     for name, typed in (("a b", "'a b'"), ("it's", "'it'\"'\"'s'"), ("ok", "ok")):
@@ -122,7 +122,7 @@ def test_a_judge_who_always_says_the_same_has_the_classes_of_the_gold(run, tmp_p
     write(tmp_path / "w.csv", ("id", "judge", "human"), rows)
     for words in (("evaluate", "w.csv", "--rater", "judge"), ("labelers", "w.csv")):
         code, out, err = run(*words, "--gold", "column:human", folder=tmp_path, full=False)
-        assert code == 0 and "Of 20 verified 'bad', 20 are called 'good'" in out, err
+        assert code == 0 and "20 of 20 verified 'bad' samples are called 'good'" in out, err
 
 
 @pytest.mark.parametrize(

@@ -101,7 +101,7 @@ def test_labels_that_say_nothing_are_left_out_counted_and_proposed(answer, refus
     for option in (("--abstain", "Unsure,skip"), ("--map", "unsure=")):
         found, out = answer("inspect", path, *option)
         assert found["classes"] == ["negative", "positive"] and found["num_labels"] == 108
-        assert "12 of 120 labels say nothing ('unsure') and were left out." in out
+        assert "12 of 120 labels are abstentions ('unsure') and were left out." in out
         assert f"evaluate {path} {option[0]} {option[1]} " in out
     words = ["prevalence", path, "--assume", "independent"]
     err = refusal(*words)
@@ -139,7 +139,7 @@ def test_typing_errors_and_rounded_ids_are_said(answer, tmp_path):
     rows[4] = (*rows[4][:2], "postive")
     _, out = answer("inspect", write(tmp_path / "l.csv", HEADER, rows))
     assert "Class 'postive' (1 label) is one letter from 'positive'" in out
-    assert "--map postive=positive" in out and "1 thing to look at" in out
+    assert "--map postive=positive" in out and "1 finding to look at" in out
     assert "40 task ids differ only beyond 15 digits" in out
 
 

@@ -91,9 +91,7 @@ def row(name, low, high):
     return {"worker": name, "accuracy": (low + high) / 2, "low": low, "high": high}
 
 
-SAID_OF = (
-    "3 labelers: accuracy, from 0.20 [0.10, 0.30] (a) to 0.55 [0.50, 0.60] (c) (95 % predictive intervals)."
-)
+SAID_OF = "Accuracy: 20 % [10, 30] (a) to 55 % [50, 60] (c), with 95 % predictive intervals."
 
 
 @pytest.mark.parametrize(
@@ -155,7 +153,8 @@ def test_the_file_on_which_evaluate_reports_misfits(whole):
     report = jt.evaluate_labelers(jt.read_labels(CARIES))
     loud = {c.name for c in report.checks if c.verdict == "does not fit"}
     assert loud >= {"label patterns", "labelers share errors"}
-    assert "!  4 checks speak" in report.summary(full=True) and "fit: patterns" in report.summary(full=True)
+    text = report.summary(full=True)
+    assert "!  4 model checks failed" in text and "fit): label patterns" in text
     answer = json.loads(json.dumps(report.to_dict(), allow_nan=False))
     assert {c["name"] for c in answer["checks"]} >= loud and answer["assumed"] == [MORE_RIGHT]
     assert answer["target"] == "population" and answer["interval_kind"] == "predictive"
@@ -215,7 +214,8 @@ def test_what_every_answer_without_gold_assumes_is_printed():
     """All labelers at .2 and no gold: .138 was printed where .88 is true, with no word of it."""
     labels, y = crowd(2, size=120, right=(0.8, 0.7, 0.75))
     found = jt.evaluate(y, labels, assume="independent")
-    assert found.to_dict()["assumed"] == [MORE_RIGHT] and f"Assumption: {MORE_RIGHT}" in found.summary(full=True)
+    text = found.summary(full=True)
+    assert found.to_dict()["assumed"] == [MORE_RIGHT] and f"Assumption: {MORE_RIGHT}" in text
     known = jt.evaluate(y, labels, noise=jt.noise.Symmetric(0.2, 2))
     assert known.assumed == () and MORE_RIGHT not in known.summary(full=True)
     assert MORE_RIGHT in jt.prevalence(labels).assumption

@@ -83,7 +83,7 @@ def test_ids_part_of_the_gold_and_several_classes():
 def test_a_judge_of_whom_nothing_can_be_said():
     """One who always passes is worth 0; without a class among the gold nothing is said of that class."""
     always = jt.evaluate(np.repeat("pass", N), gold=HUMANS)
-    assert "TPR + TNR − 1 = 0.00 [" in str(always) and always.in_sample.estimate("kappa").mean == 0
+    assert "TPR + TNR − 1) is 0.00 [" in str(always) and always.in_sample.estimate("kappa").mean == 0
     one_class = str(jt.evaluate(JUDGE, gold=np.repeat("pass", N)))
     assert "No sample is verified as 'fail'" in one_class and "TPR + TNR" not in one_class
     for words, message in (

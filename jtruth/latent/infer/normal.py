@@ -185,6 +185,8 @@ def _alone_in_some(
                    multiplicity=times * (problem.multiplicity.sum() / times.sum()))  # fmt: skip
     first, *others = (start[:, rows] for start in starts)
     return alone(part, mode_of(part, first), others)
+
+
 def _weighed(
     problem: kernel.Problem, local_law: tuple["Law", np.ndarray], wider: float, number: int,
     rng: np.random.Generator, least: float,

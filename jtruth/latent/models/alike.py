@@ -286,7 +286,7 @@ def draw_rows(data: RowCounts, state: Any, rng: Any) -> Any:
     a, b = (p[:, data.family] for p in _beta(state))
     concentration = xp.stack([a + data.hits, b + data.misses], axis=2)
     if symbols > 2:
-        q = _pattern(data, state)(*_places(*data.counts.shape[:2], data))
+        q = _pattern(data, state)(*_places(data.counts.shape[0], data.counts.shape[1], data))
         alpha = xp.exp(state[..., 2])[:, data.family, None]
         wrong = xp.where(data.is_right, 1.0, alpha * q + data.counts)  # 1: replaced below
         concentration = xp.concatenate([concentration, wrong], axis=2)
@@ -294,7 +294,9 @@ def draw_rows(data: RowCounts, state: Any, rng: Any) -> Any:
     odds, logs = drawn[..., :2], xp.zeros(data.counts.shape)
     if symbols > 2:
         logs = xp.where(data.is_right, -np.inf, drawn[..., 2:])
-        logs = logs - (log_sum(logs)[..., None] if xp is np else jax.nn.logsumexp(logs, 2, keepdims=True))
+        logs = logs - (
+            log_sum(logs)[..., None] if xp is np else jax.nn.logsumexp(logs, axis=2, keepdims=True)
+        )
     odds = odds - xp.logaddexp(odds[..., :1], odds[..., 1:])
     return xp.where(data.is_right, odds[..., :1], logs + odds[..., 1:])
 

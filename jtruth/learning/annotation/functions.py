@@ -96,7 +96,7 @@ def _of_labels(labels: Labels) -> LabelData:
     if not is_concrete((labels.sample, labels.labeler, labels.label)):  # repeated labels: the largest code
         z = jnp.full(shape, -1, jnp.int32).at[labels.sample, labels.labeler].max(labels.label)
         return data_of(z, labels.num_classes)
-    if labels.has_repeats or shape[0] * shape[1] > _LARGEST:
+    if labels.has_repeats() or shape[0] * shape[1] > _LARGEST:
         return LabelData(*labels.padded(), *sizes)
     return data_of(labels.to_matrix().astype(np.int32), labels.num_classes)
 

@@ -26,8 +26,8 @@ def answer():
 def test_gold_answers_and_says_so(answer):
     result, y, y_pred, _, _ = answer
     assert result.interval_kind == "posterior" and result.num_gold == 40 and result.rests_on == ""
-    assert "40 gold labels" in result.summary(full=True)
-    assert "95 % posterior intervals" in result.summary(full=True).splitlines()[0]
+    assert "40 verified labels" in result.summary(full=True)
+    assert "95 % interval" in result.summary(full=True).splitlines()[0]
     assert [a.name for a in result.assumptions] == ["majority_vote", "independent", "ppi", "gold_only"]
     low, high = result.accuracy.interval(0.95)
     assert low <= (y == y_pred).mean() <= high

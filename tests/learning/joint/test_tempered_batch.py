@@ -109,7 +109,7 @@ def test_models_that_do_not_fit_are_refused(crowd):
     ):
         jt.evaluate_batch(y_pred, z, method="copying", prior=np.array([0.5, 0.5]))
     three = np.where(z[:1] == 1, 2, z[:1])
-    with pytest.raises(ValueError, match="the random-effect model is for two classes, but these labels have 3"):
+    with pytest.raises(ValueError, match="random-effect model is for two classes, but these labels have 3"):
         jt.evaluate_batch(y_pred[:1], three, method="random_effect")
     rng = np.random.default_rng(0)
     y_pred, z = rng.integers(0, 4, (1, 9000)), rng.integers(0, 4, (1, 9000, 9))
