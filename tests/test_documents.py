@@ -100,7 +100,10 @@ def test_noise_models_that_no_matrices_say_are_refused_with_what_to_give():
     hard, even = DifficultyFallibility(np.array([0.1, 0.4]), 0.5, 2), [0.5, 0.5]
     two = ConfusionMatrices(np.full((2, 2, 2), 0.5))
     sets = np.array([[0, 1]]), np.array([[[0, 1], [1, 1]]])
-    for wrong, said in ((hard, "makes labels of a sample dependent"), (two, "of 2 labelers and 1 is wanted")):
+    for wrong, said in (
+        (hard, "makes labels of a sample dependent"),
+        (two, "of 2 labelers, but this needs 1;"),
+    ):
         with pytest.raises(ValueError, match=f"error is a {type(wrong).__name__}.*{said}.*give"):
             planning.Setting(even, 0.9, [planning.Labeler("crowd", wrong)])
     with pytest.raises(ValueError, match=r"noise is a DifficultyFallibility.*give independent labelers"):

@@ -201,7 +201,7 @@ def test_a_range_is_a_bar_without_density(results):
     assert marks(ax, "d").tolist() == [[hull.mean, 0]] and notes(ax)[0] == f"{low:.3f} to {high:.3f} (range)"
     assert "the middle of a range" in legend(ax) and "without uncertainty" not in legend(ax)
     ax = plots.plot_estimate(hull, metric="accuracy", ideal=0.5)
-    assert legend(ax)[:2] == ["posterior: range at 95 %, no law", "its middle"]
+    assert legend(ax)[:2] == ["posterior: range at 95 %", "middle of the range"]
     span = ax.patches[0].get_extents().transformed(ax.transData.inverted())
     np.testing.assert_allclose([span.x0, span.x1], [low, high], atol=1e-9)
 
@@ -369,7 +369,7 @@ def test_shares_and_the_progress_of_gold():
     crosses = np.concatenate([line.get_xydata() for line in ax.lines if line.get_marker() == "x"])
     assert crosses.tolist() == [[0.4, 0], [0.6, -1]]
     assert [text.get_text() for text in ax.get_legend().get_texts()] == [
-        "share [interval]",
+        "share and interval",
         "share of labels",
     ]
     many = [found, share(0, 0.6, 0), share(10, 0.65, 0.1)]
@@ -396,7 +396,7 @@ def test_regions_of_every_assumption(result):
     several = replace(result, what_if=parts)
     texts = [text.get_text() for text in plots.plot_joints(several).get_legend().get_texts()]
     assert texts[0] == "if this" and "if that" in texts and texts[-1] == "no region: by vote"
-    with pytest.raises(ValueError, match="no assumption of this answer"):
+    with pytest.raises(ValueError, match="no joint distribution of its table; use plot_metrics"):
         plots.plot_joints(replace(result, what_if=parts[2:]))
 
 
