@@ -3,9 +3,8 @@
 Scores are cut into bins of about equal numbers of samples, and the bin is the symbol that the classifier
 "predicts" (`score_tables`). Curves of every kind give the law of a number of the curve, `law(of)`, and bands.
 
-A column of scores for each class is judged one against the rest, in a table with a row for each class whose
-other rows are then added up. No draw holds the areas of all classes; for averages they are taken to vary
-together entirely (the same quantile of every law): the widest that single laws allow.
+Scores of each class are judged one against the rest, in a table whose other rows are added up. Averages of
+areas take the classes to vary together entirely (the same quantile of each): the widest that is possible.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -39,8 +38,6 @@ from jtruth.tables.curves import Band, Curves, against_rest, curves
 AREAS = {"auc": "area under the ROC curve", "average_precision": "average precision"}
 Number = float | int
 AnyCurves = Curves | tables.PredictiveCurves
-
-
 _AT = ("accuracy", "recall", "specificity", "precision", "false_alarm_rate")  # rates at a threshold
 
 
