@@ -302,11 +302,7 @@ def cell_text(values: Sequence[Any], form: str = ".3f", missing: str = "-") -> s
 
 
 def percents(mean: float, low: float | None = None, high: float | None = None) -> list[str]:
-    """A share and the ends of its interval in percent, with the digits that the interval supports.
-
-    >>> percents(0.8683, 0.766, 0.946), percents(0.9994, 0.9991, 0.9996)
-    (['87', '77', '95'], ['99.94', '99.91', '99.96'])
-    """
+    """A share and the ends of its interval in percent, with the digits that the interval supports."""
     known = low is not None and high is not None
     width = 100 * (high - low) if known else 0.0
     digits = 0 if width >= 2 else 2 if 0 < width < 0.2 else 1
