@@ -54,9 +54,7 @@ class SetAgreement(Answer):
         first = self.overall[self.distance]
         order = np.argsort([row["value"] for row in classes], kind="stable").tolist()  # undefined ones last
         known = [classes[k] for k in order if not np.isnan(classes[k]["value"])]
-        sentence = (
-            f"Alpha of sets ({_TITLES[self.distance]}) is {first}, where 0 is chance and 1 full agreement."
-        )
+        sentence = f"Alpha of sets ({_TITLES[self.distance]}) is {first} (0: chance, 1: full agreement)."
         if len(known) > 1:
             ends = [f"{plain(row['class'])!r} ({row['value']:.3f})" for row in (known[0], known[-1])]
             sentence += f" Agreement is lowest on {ends[0]} and highest on {ends[1]}."
@@ -207,9 +205,7 @@ def _shared(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, tuple[str, ...], tuple[str, ...]]:
     """Rows of tasks with two labelers or more, by task; codes of tasks and of labelers, names, notes."""
     if len(values.workers) < 2:
-        raise ValueError(
-            f"agreement needs two {what}s, but all rows are by {some(map(plain, values.workers))}"
-        )
+        raise ValueError(f"agreement needs two {what}s, but there is only {some(map(plain, values.workers))}")
     rows = np.flatnonzero(np.bincount(values.sample)[values.sample] > 1)
     rows = rows[np.argsort(values.sample[rows], kind="stable")]
     tasks, task = np.unique(values.sample[rows], return_inverse=True)

@@ -212,9 +212,7 @@ def by_calibration(data: Inputs, calibration: Calibration, *, hard: bool = False
            for c, n in enumerate(times) if n < FEW]  # fmt: skip
     notes = (*calibration.notes, *([FEW_OF.format(some(few, 3))] if few else []))
     if not has.all():
-        notes += (
-            f"{number_of(int((~has).sum()), 'sample')} without a label of these judges: assumed similar.",
-        )
+        notes += (f"{number_of(int((~has).sum()), 'sample')} without a judge's label: assumed similar.",)
     assumed = ASSUMED if own or data.symbols is not None else ASSUMED + APART
     verdict = np.full(has.size, classes)
     verdict[has] = h.argmax(axis=1)

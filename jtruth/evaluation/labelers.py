@@ -225,8 +225,8 @@ def clear_sentences(clear: Sequence[tuple[str, str]], clear_if: str, number: int
     sentences = [said(1, clear, "worse"), *([said(0, rest, "better")] if rest else [])]
     text = "; ".join(sentences)
     text = f"{clear_if[0].upper()}{clear_if[1:]}, {text}." if clear_if else f"{text}."
-    whole = len(clear) == number * (number - 1) // 2
-    return [text] if whole else [text, "The other differences are not clear."]
+    more = [] if len(clear) == number * (number - 1) // 2 else ["The other differences are not clear."]
+    return [text, *more]
 
 
 def clear_pairs(
@@ -280,8 +280,7 @@ def _of_classes(report: LabelerReport) -> list[Table]:
 
 ONLY_GOLD = (
     "Labels cannot show mistakes that labelers share, so the intervals are wide; 30 verified random samples "
-    "would narrow them. Choose them by jtruth.asking.ask_next, and give gold=... (at the command line --gold "
-    "FILE)."
+    "would narrow them (jtruth.asking.ask_next chooses them; gold=..., --gold FILE)."
 )
 
 

@@ -96,9 +96,9 @@ def worth_words(
     low, high = (round(100 * end) for end in share.interval(level)[:2])
     values = (slope.mean, *slope.interval(level)[:2])
     mean, *ends = (f"{value:.2f}".replace("-", "\N{MINUS SIGN}") for value in values)
-    rate = f"{round(100 * called)} % are called {plain(classes[positive])!r}; "
-    rate += f"the true share is {round(100 * share.mean)} % [{low}, {high}]. "
-    return f"{rate}Youden's index (TPR + TNR \N{MINUS SIGN} 1) is {mean} [{', '.join(ends)}]."
+    rate = f"{round(100 * called)} % are called {plain(classes[positive])!r}; the true share is "
+    rate += f"{round(100 * share.mean)} % [{low}, {high}]. Youden's index (TPR + TNR \N{MINUS SIGN} 1) is "
+    return f"{rate}{mean} [{', '.join(ends)}]."
 
 
 def labels_of_columns(**columns: Any) -> Labels:

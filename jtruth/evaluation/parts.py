@@ -123,9 +123,7 @@ def taken_as_true(num_gold: int, num_calibration: int = 0) -> str:
         return f"{number_of(num_calibration, 'verified calibration item')} set the error rates"
     if not num_gold:
         return "no label was taken as true"
-    return (
-        f"{number_of(num_gold, 'verified label')} (gold) {'was' if num_gold == 1 else 'were'} taken as true"
-    )
+    return f"{number_of(num_gold, 'verified label')} (gold) {'were' if num_gold > 1 else 'was'} taken as true"
 
 
 def assumption_table(rows: Sequence[dict], columns: Sequence[Column], note: str = "") -> Table:

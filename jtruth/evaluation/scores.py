@@ -71,12 +71,9 @@ class AtThreshold(NamedTuple):
             for name, law in ((name, getattr(self, name)) for name in _AT[:3])
         )
         cheapest = "" if self.cost is None else f" (mean cost {parts.interval_text(self.cost, level)})"
-        above = "With no" if self.threshold == np.inf else "With every"
-        where = (
-            f"{above} sample called positive"
-            if np.isinf(self.threshold)
-            else f"At threshold {self.threshold:g}"
-        )
+        where = f"At threshold {self.threshold:g}"
+        if np.isinf(self.threshold):
+            where = f"With {'no' if self.threshold > 0 else 'every'} sample called positive"
         return f"{where}: {text}{cheapest}."
 
 
@@ -303,10 +300,11 @@ class ClassScores(Answer):
                   each={name: one.to_dict() for name, one in self.each.items()}),
         )  # fmt: skip
         text = parts.interval_text(self.auc["macro"], level)
-        what = "The mean area under the ROC curve (one class against the rest) is"
-        about = parts.ABOUT[first.target]
-        kind = kind.replace("posterior ", "")
-        sentence = f"{what} {text} {about} ({kind}; {parts.taken_as_true(first.num_gold)})."
+        what, about = (
+            "The mean area under the ROC curve (one class against the rest)",
+            parts.ABOUT[first.target],
+        )
+        sentence = f"{what} is {text} {about} ({kind}; {parts.taken_as_true(first.num_gold)})."
         about = f"{len(self.each)} classes; key {self.key}"
         alarms = parts.first_lines(self.checks, self.warnings)
         return Document("How well do the scores rank?", about, sentence, blocks, alarms)

@@ -37,8 +37,7 @@ TRUTH = "truth"
 _NO_MODEL = NO_MODEL.partition(" ({}")[0]  # true of judges' answers alone, which are not asked beside gold
 AS_GIVEN = "answers as given, not corrected for the judges' errors"
 NOT_CORRECTED = (
-    "Strengths are not corrected for the judges' errors: error rates need gold, or three answers to a "
-    "comparison."
+    "Strengths are not corrected for the judges' errors: that needs gold, or three answers per comparison."
 )
 
 
@@ -119,7 +118,7 @@ class Preferences(Answer):
         lead = "" if row["by"] == TRUTH else f"By {plain(row['by'])}, "
         interval = f"{100 * self.level:g} % interval {100 * low:.0f} to {100 * high:.0f} %"
         text = (
-            f"{lead}{a} wins {100 * mean:.0f} % of new comparisons with {b} ({interval}; a tie counts half). "
+            f"{lead}{a} wins {100 * mean:.0f} % of new comparisons with {b} ({interval}; ties count half). "
         )
         text += f"P({a} better) = {row['probability_better']:.2f}."
         text += " Neither is clearly preferred." * (low < 0.5 < high)

@@ -25,7 +25,7 @@ def asked(run, folder):
     if not (folder / "answers.csv").exists():
         run("simulate", folder, "--samples", 60, "--labelers", 3, "--classes", "fail,pass", "--seed", 1)
         code, out, err = run(*asking(folder), "--num", 24, "--out", folder / "ask.csv")
-        assert code == 0 and "random sample in strata of prediction and vote" in " ".join(out.split()), err
+        assert code == 0 and "random sample, stratified by prediction and vote" in " ".join(out.split()), err
         rows = rows_of(folder / "ask.csv")
         assert (folder / "ask.csv").read_text().splitlines()[0] == ",".join(STRATA) and len(rows) == 24
         filled(folder, folder / "answers.csv", rows)

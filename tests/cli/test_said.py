@@ -68,7 +68,7 @@ def test_random_labels_and_lists_of_classes_are_odd():
     z = np.random.default_rng(0).integers(0, 2, (60, 3))
     labels = Labels.from_matrix(z, classes=["cat", "cat;dog"])
     found = {one.name: one.message for one in inspect_labels(labels).findings}
-    assert "no better than by chance" in found["no_agreement"] and "'cat;dog'" in found["lists"]
+    assert "no better than chance" in found["no_agreement"] and "'cat;dog'" in found["lists"]
     good = inspect_labels(Labels.from_matrix(np.repeat(z[:, :1], 3, axis=1), classes=["a, b", "c"]))
     assert not {"no_agreement", "lists"} & {one.name for one in good.findings}
 

@@ -151,7 +151,7 @@ def test_verified_preferences_of_a_column_a_judge_or_a_table():
         found = read_preferences(wide, gold=way)
         assert found.judges == ("gpt", "claude") and found.gold.tolist() == [1, -1]
     for alone in (GOLD, people):
-        with pytest.raises(ValueError, match="no judge 'human' beside others"):
+        with pytest.raises(ValueError, match="no judge 'human' besides others"):
             read_preferences(alone, gold="worker:human")
 
 

@@ -100,9 +100,7 @@ class Sensitivity(Answer):
             for name in names
         ]  # fmt: skip
         ends = (Column("low", "at least"), Column("high", "at most"))
-        title = (
-            "Bounds on accuracy under any dependence (Lam and Stork), by the error rate of the majority vote"
-        )
+        title = "Bounds on accuracy under any dependence (Lam and Stork), by error rate of the majority vote"
         by_wrong = [{"wrong": f"{m:g}", "low": low, "high": high} for m, low, high in self.bounds]
         bounds = [Table("bounds", title, "wrong", ends, by_wrong)] if self.bounds else []
         of = f" (recall and precision are for class {self.positive!r})" if "recall" in names else ""

@@ -102,8 +102,7 @@ def odd_predictions(
             whose = f"{name!r} never predicts" if name else "the predictions never have"
             text = (
                 f"{whose} class {classes[c]!r}, although {number_of(int(of_gold[c]), 'gold sample')} have "
-                "it: its recall is 0 and its precision undefined. Does it have another name in the "
-                "predictions?"
+                "it: its recall is 0 and its precision undefined. Is it named differently there?"
             )
             yield Check("class never predicted", float(of_gold[c]), None, WORTH_KNOWING, text)
 

@@ -52,8 +52,7 @@ POST_STRATIFIED = (
 )
 NO_GOLD = (
     "Labels cannot show mistakes that labelers share, so the intervals are wide; 30 verified random samples "
-    "would narrow them. Choose them by jtruth.asking.ask_next, and give gold=... (at the command line --gold "
-    "FILE)."
+    "would narrow them (jtruth.asking.ask_next chooses them; gold=..., --gold FILE)."
 )
 NOT_IDENTIFIED = (
     "Not identified: no sample has three labels and there is no gold, so all error rates fit equally well. "

@@ -117,11 +117,7 @@ def run_normal(
     good = shape < good_shape(number) and worth >= least
     log_theta = log_theta[rng.permutation(systematic(weight, number, rng.random()))]
     store = _stored(problem, log_theta.reshape(number // _CHAINS, _CHAINS, -1), digest, effort, rng)
-    how = (
-        "converged"
-        if good
-        else f"uneven importance weights (Pareto k {shape:.2f}, {worth:.0f} effective draws)"
-    )
+    how = "converged" if good else f"uneven weights (Pareto k {shape:.2f}, {worth:.0f} effective draws)"
     spent = time.monotonic() - began
     convergence = Convergence(good, how, {}, {"weighed draws": worth}, number, 0, spent)
     each = logsumexp(log_w.reshape(_PARTS, -1), axis=1) - np.log(number // _PARTS)

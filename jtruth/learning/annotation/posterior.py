@@ -84,8 +84,7 @@ class Agreement(NamedTuple):
             f"{min(self.p_value, self.overall_p_value):.3f}): pairs agree {abs(surplus):.1f} points "
             f"{'more' if surplus > 0 else 'less'} often than predicted. The largest deviation is {first!r} "
             f"and {second!r}, who agree on {self.agreed[k]} of {self.shared[k]} samples "
-            f"({self.expected[k]:.0f} expected). Labelers may share errors, or samples differ in difficulty: "
-            "compare other models."
+            f"({self.expected[k]:.0f} expected). Labelers may share errors, or difficulty may differ."
         )
 
 

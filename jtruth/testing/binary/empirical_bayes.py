@@ -165,9 +165,7 @@ def normal_law(moments: ShareMoments, metric: str | Metric) -> Estimate:
     """
     metric = named_metric(metric) if isinstance(metric, str) else metric
     if not metric.is_ratio:
-        raise ValueError(
-            f"metric {metric.name!r} is not a ratio of two sums of counts: it has no normal approximation"
-        )
+        raise ValueError(f"metric {metric.name!r} is not a ratio of counts: it has no normal approximation")
     ratio = metric_ratio(ShareMoments(*(float(v) for v in moments)), metric)
     if ratio.mean_w <= 0:
         return point_estimate(np.nan)
