@@ -81,7 +81,8 @@ SCREENS = (
 LONG = (
     "evaluate judges.csv --rater judge_c", "labelers labels.csv --gold gold.csv --full", "models labels.csv",
     "evaluate labels.csv --predictions a.csv --gold gold.csv --full", "prevalence judges.csv",
-    "compare labels.csv a.csv b.csv", "labelers judges.csv", "plan labels.csv --sets 1", "clean labels.csv --budget 5",
+    "compare labels.csv a.csv b.csv", "labelers judges.csv", "plan labels.csv --sets 1",
+    "clean labels.csv --budget 5",
 )  # fmt: skip
 HELPS = ("", "evaluate", "labelers", "prevalence", "compare", "clean", "ask", "plan", "inspect", "agreement",
          "models", "consensus", "sensitivity", "preferences", "calibrate", "correct", "simulate")  # fmt: skip

@@ -303,12 +303,10 @@ def cell_text(values: Sequence[Any], form: str = ".3f", missing: str = "-") -> s
 
 def percents(mean: float, low: float | None = None, high: float | None = None) -> list[str]:
     """A share and the ends of its interval in percent, with the digits that the interval supports."""
-    known = low is not None and high is not None
-    width = 100 * (high - low) if known else 0.0
+    values = [mean] if low is None or high is None else [mean, low, high]
+    width = 100 * (values[-1] - values[1]) if len(values) > 1 else 0.0
     digits = 0 if width >= 2 else 2 if 0 < width < 0.2 else 1
-    return [
-        f"{round(100 * value, digits) + 0.0:.{digits}f}" for value in (mean, low, high)[: 3 if known else 1]
-    ]
+    return [f"{round(100 * value, digits) + 0.0:.{digits}f}" for value in values]
 
 
 def share_text(values: Sequence[Any], kind: str = "") -> str:

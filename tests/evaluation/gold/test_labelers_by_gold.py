@@ -95,7 +95,9 @@ def test_a_report_takes_how_gold_was_chosen():
     assert even.rows[0]["accuracy"] == pytest.approx(random.rows[0]["accuracy"], abs=1e-9)
     assert "gold at random" not in [c.name for c in even.checks]
     few = np.where(np.cumsum(gold >= 0) <= 10, gold, -1)
-    assert any("There are 10 verified labels" in text for text in jt.evaluate_labelers(labels, gold=few).warnings)
+    assert any(
+        "There are 10 verified labels" in text for text in jt.evaluate_labelers(labels, gold=few).warnings
+    )
 
 
 @pytest.mark.parametrize(("known", "said"), [(30, True), (4, False)])
