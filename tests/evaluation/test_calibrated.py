@@ -59,7 +59,7 @@ def test_order_of_classes_judges_and_what_has_the_truth(sets):
         assert again.shares["pass"].mean == pytest.approx(first.shares["pass"].mean, abs=0.01)
     assert "Labels of 'human' were taken as the truth" in again.summary(full=True)
     fourth = named(np.column_stack([z, z[:, :1]]), workers=("a", "b", "c", "d"))
-    assert "labels of 'd' are not used" in jt.prevalence(fourth, calibration=(plain, truth)).summary(
+    assert "Labels of 'd' are not used" in jt.prevalence(fourth, calibration=(plain, truth)).summary(
         full=True
     )
 
@@ -83,7 +83,7 @@ def test_groups_and_samples_without_these_judges(sets):
     part = jt.prevalence(
         named(some), calibration=(named(z_cal[:, :2], workers=("a", "b"), task="old"), truth)
     )
-    assert "40 samples without a label of these judges" in part.summary(full=True)
+    assert "40 samples without a judge's label" in part.summary(full=True)
     low, high = part.shares["pass"].interval()[:2]
     assert low < y.mean() < high
 

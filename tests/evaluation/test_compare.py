@@ -130,7 +130,7 @@ def test_all_classes_known_16_against_15_and_three_groups(few_lineages):
         assert only.mcnemar == pytest.approx(binomtest(f, f + s).pvalue if f else 1.0)
     text = " ".join(str(found).split())
     assert (
-        "It is not clear whether m1 or m2 has the better accuracy for new samples: m1 - m2 is +1.3 points"
+        "It is not clear whether m1 or m2 has the better accuracy for new samples: m1 − m2 is +1.3 points"
         in text
     )
     assert "Only m1 is right on 16 of 80 samples, only m2 on 15 (exact McNemar p = 1.00)." in text
@@ -195,7 +195,7 @@ def test_five_classifiers_go_by_twos_and_come_together_again():
     y, said, labels = rivals(4, size=120)
     said |= {name: np.where(rng.random(120) < 0.75, y, 1 - y) for name in "de"}
     found = jt.compare_classifiers(said, labels, noise=NOISE, prior=PRIOR)
-    assert len(found.differences) == 10 and "by twos" in found.warnings[0]
+    assert len(found.differences) == 10 and "in pairs" in found.warnings[0]
     assert sum(found.best.values()) == pytest.approx(1)
     laws, lead = found, np.zeros((5, 5))
     for (a, b), law in laws.differences.items():
@@ -292,7 +292,7 @@ def test_labels_alone_cannot_tell_and_how_much_gold_would(learned):
     assert told.to_dict()["comparison"]["differences"][0]["first_better"] == told.best["a"] > 0.95
     first = " ".join(told.summary(full=True).split())
     assert (
-        first.startswith("a has the better accuracy for new samples: a - c is +")
+        first.startswith("a has the better accuracy for new samples: a − c is +")
         and "P(a better) = 0.98" in first
     )
 

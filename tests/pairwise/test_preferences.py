@@ -145,7 +145,7 @@ def test_several_systems_are_ranked_with_probabilities():
         "tie",
     ]
     assert corrected.rule == "corrected" and corrected.matrices_by == "verified preferences"
-    assert any("need gold, or three answers" in w for w in preferences(several(), correct=True).warnings)
+    assert any("needs gold, or three answers" in w for w in preferences(several(), correct=True).warnings)
 
 
 def test_one_judge_alone_and_one_order_are_said():
@@ -153,7 +153,7 @@ def test_one_judge_alone_and_one_order_are_said():
     text = " ".join(found.warnings)
     assert (
         "Position bias is unknown: show comparisons in both orders." in text
-        and "the judge may be wrong" in text
+        and "The judge may be wrong" in text
     )
 
 

@@ -202,7 +202,7 @@ WIDTHS = {
 )
 def test_every_question_is_narrower_for_people_and_says_what_it_assumes(asked):
     (_, y_pred, labels), (question, about) = crowd(), QUESTIONS[asked]
-    kinds = {"people": "labelled by people", None: "say so", "llm_judges": "changes nothing"}
+    kinds = {"people": "labelled by people", None: "gives narrower", "llm_judges": "changes nothing"}
     found = {kind: question(*about(y_pred), labels, labelers_are=kind) for kind in kinds}
     widths = {kind: WIDTHS[asked](one) for kind, one in found.items()}
     assert widths["people"] < 0.95 * widths["llm_judges"] and widths["llm_judges"] == widths[None]
@@ -223,5 +223,5 @@ def test_words_for_labelers_are_refused_where_they_are_unknown_or_of_no_use(aske
     with pytest.raises(ValueError, match=r"labelers_are must be one of .*'llm_judges'; got 'robots'"):
         question(*about(y_pred), labels, labelers_are="robots")
     for how in taken:
-        with pytest.raises(ValueError, match="labelers_are='experts' says how far"):
+        with pytest.raises(ValueError, match="labelers_are='experts' is for learned error rates"):
             question(*about(y_pred), labels, labelers_are="experts", **useless[how])

@@ -28,7 +28,7 @@ def test_the_default_is_a_predictive_law_and_says_so_first(result):
     assert [a.name for a in result.assumptions] == [e.name for e in ASSUMPTIONS.values() if e.listed]
     for entry in ASSUMPTIONS.values():
         assert (entry.sentence in result.summary(full=True)) == entry.listed
-    assert any("only gold" in w for w in result.warnings)
+    assert any("30 verified random samples" in w for w in result.warnings)
     json.dumps(result.to_dict(), allow_nan=False)
 
 
@@ -55,7 +55,7 @@ def test_laws_of_different_numbers_are_not_laid_together(result):
         result.joint()
     with pytest.raises(ValueError, match="has no assumption 'ppi'"):
         result.joint(assumption="ppi")
-    with pytest.raises(ValueError, match="no joint law of recall and precision"):
+    with pytest.raises(ValueError, match="no joint distribution of recall and precision"):
         result.posterior.joint("recall", "precision")
     with pytest.raises(ValueError, match="there are no draws of tables"):
         result.posterior.draws(jax.random.key(0), 3)

@@ -80,7 +80,7 @@ def test_the_report_goes_to_gold_where_labelers_are_wrong_together():
         assert row["high"] - row["low"] < before[row["worker"]]["high"] - before[row["worker"]]["low"]
         assert t == 4 or row["accuracy"] < row["by_assumption"]["independent"] - 0.03
     assert report.interval_kind == "posterior" and alone.interval_kind == "predictive"
-    assert "95 % posterior intervals" in report.summary(full=True)
+    assert "with 95 % intervals" in report.summary(full=True)
     assert f"Assumption of the width: {report.rests_on}" in report.summary(full=True)
     assert "chance that a label for a new sample is right" in report.summary(full=True)
 
@@ -90,12 +90,14 @@ def test_a_report_takes_how_gold_was_chosen():
     random = jt.evaluate_labelers(labels, gold=gold)
     said = [c.name for c in random.checks]
     assert "gold at random" in said and any("random sample" in text for text in random.warnings)
-    assert not any("gold answers:" in text for text in random.warnings)
+    assert not any("useful intervals" in text for text in random.warnings)
     even = jt.evaluate_labelers(labels, gold=jt.io.Gold(gold, inclusion=np.full(200, 0.1)))
     assert even.rows[0]["accuracy"] == pytest.approx(random.rows[0]["accuracy"], abs=1e-9)
     assert "gold at random" not in [c.name for c in even.checks]
     few = np.where(np.cumsum(gold >= 0) <= 10, gold, -1)
-    assert any("10 gold answers:" in text for text in jt.evaluate_labelers(labels, gold=few).warnings)
+    assert any(
+        "There are 10 verified labels" in text for text in jt.evaluate_labelers(labels, gold=few).warnings
+    )
 
 
 @pytest.mark.parametrize(("known", "said"), [(30, True), (4, False)])

@@ -166,7 +166,7 @@ def test_few_verified_answers_of_a_class_are_said_in_the_same_words_everywhere()
     accuracy = jt.compare_classifiers(two, labels, gold=gold)
     assert not any("Not determined" in text for text in accuracy.warnings)
     swapped = jt.evaluate(y_pred, labels, gold=gold, positive=0)
-    assert f"The data say little about specificity (TNR): {few})" in " ".join(swapped.summary().split())
+    assert f"The data say little about specificity (TNR): {few}." in " ".join(swapped.summary().split())
 
 
 def test_a_class_that_is_never_true_is_left_out_of_averages_in_every_row():
