@@ -70,7 +70,7 @@ LAW = {"mean": 0.7, "low": 0.6, "high": 0.8}
 VALUE = Column("mean", "mean", ("low", "high"))
 
 
-def law_table(names, kind=Table, **options):
+def dist_table(names, kind=Table, **options):
     return kind("laws", "Laws", "name", (VALUE, Column("other", "other")),
                 [{"name": n, **LAW, "other": 0.75} for n in names], cross="other", **options)  # fmt: skip
 
@@ -84,7 +84,7 @@ def shown(names, size=None):
     notes = [Note(signs[k % len(signs)], f"about {n}", n) for k, n in enumerate(names)]
     points = {"x": [0.0, 0.5, 1.0], "mean": [0.0, 0.6, 1.0], "low": [0.0, 0.5, 1.0], "high": [0.1, 0.7, 1.0]}
     blocks = (
-        law_table(names), law_table(names, Queue),
+        dist_table(names), dist_table(names, Queue),
         Table("wide", names[0], "name", tuple(Column((n, "mean"), n) for n in names),
               [{"name": "a", **{n: LAW for n in names}}]),
         Matrix("counts", names[1], tuple(some), tuple(some), cells), Notes("notes", names[2], notes),
