@@ -107,6 +107,17 @@ def test_what_the_readme_says_of_dentist_5():
     assert found.precision.mean == pytest.approx(float(independent), abs=0.006)  # two digits, and the chains
 
 
+JUDGE = re.compile(r"right for (\d+) % \[(\d+), (\d+)\] of the answers\. A .*? vote would say (\d+) %")
+
+
+def test_what_the_readme_says_of_judge_c():
+    """As printed on the page of the judges, whose output another test keeps."""
+    page = (ROOT / "docs" / "llm_judges.md").read_text()
+    printed = re.search(r"^accuracy +([\d.]+) \[([\d.]+), ([\d.]+)\] +[\d.]+ +([\d.]+)$", page, re.MULTILINE)
+    said = JUDGE.search(flat((ROOT / "README.md").read_text()))
+    assert [int(text) for text in said.groups()] == [round(100 * float(text)) for text in printed.groups()]
+
+
 def of_jtruth(tree):
     """(line, module, name) of what a script takes from jtruth, by import or as an attribute of a module."""
     nodes = list(ast.walk(tree))
@@ -152,7 +163,7 @@ def test_every_number_of_the_readme_has_a_source():
     """What is left of its sentences without those above holds no digit; who adds a number adds its source."""
     text = re.sub(r"```.*?```|`[^`]*`|\]\([^)]*\)", "", (ROOT / "README.md").read_text(), flags=re.DOTALL)
     text = flat(text)
-    for said in (SAID.search(text)[0], *(said for page, said, *_ in MEASURED if page == "README.md")):
+    for said in (SAID.search(text)[0], JUDGE.search(text)[0], *(said for page, said, *_ in MEASURED if page == "README.md")):
         assert said in text
         text = text.replace(said, "")
     for pattern in OTHER:
