@@ -13,7 +13,7 @@ from jtruth._random import Key, as_key, seeded, stream
 from jtruth._validation import as_list, brief, collapse_rows
 from jtruth._validation.words import number_of, plain, some
 from jtruth.answers import Answer, Column, Document, Table, facts, how, warning_notes
-from jtruth.answers.blocks import facts_of, law_column
+from jtruth.answers.blocks import dist_column, facts_of
 from jtruth.evaluation.agreement import in_common
 from jtruth.inspection import coefficient_table
 from jtruth.learning.values import Values, members
@@ -139,7 +139,7 @@ class RatingAgreement(Answer):
         note = "If differences are normal, 95 % of them lie between the limits."
         note += f" {left} pairs with narrower limits or fewer tasks are not shown." if left else ""
         ways = "" if self.complete else ", approximate because ratings are missing (Henderson's method 3)"
-        columns = [law_column(t.split()[0], t, ".3g") for t in ("bias", "lower limit", "upper limit")]
+        columns = [dist_column(t.split()[0], t, ".3g") for t in ("bias", "lower limit", "upper limit")]
         blocks = (
             coefficient_table("overall", "All raters together", self.overall, _TASKS, titles=_TITLES),
             Table("pairs", "Limits of agreement (first rater minus second), widest first", "pair",

@@ -98,7 +98,7 @@ def test_what_is_refused(refusal, asked):
     assert "line 2: inclusion '0' is not an inclusion probability" in refusal(*graded(asked, broken))
     chances = [(row[0], row[1], 0.1 * (1 + k % 4)) for k, row in enumerate(rows)]
     unequal = write(asked / "unequal.csv", ("task", "label", "inclusion"), chances)
-    assert "unequal chances" in refusal(*asking(asked), "--gold", unequal)
+    assert "unequal probabilities" in refusal(*asking(asked), "--gold", unequal)
     all_ = write(
         asked / "all.csv", ("task", "inclusion"), [(t, 0.4) for t, _ in rows_of(asked / "truth.csv")]
     )

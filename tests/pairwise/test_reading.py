@@ -164,7 +164,7 @@ def frame(winner="x", **columns):
 BAD = {
     "winner 'z' is neither system": frame(["x", "z"]),
     "different answers to the same comparison": frame(["x", "y"], question=1),
-    "'u', 'v' never met 'x', 'y'": frame(["x", "v"], model_a=["x", "u"], model_b=["y", "v"]),
+    "'u', 'v' were never compared with 'x', 'y'": frame(["x", "v"], model_a=["x", "u"], model_b=["y", "v"]),
     "no row compares two": frame("x", model_b="x"),
     "numbers .0, 1, 2.*1=A,2=B,0=tie": pd.DataFrame({"task": [1, 2, 3], "worker": "j", "label": [0, 1, 2]}),
     "no column holds the winner": pd.DataFrame({"question": [1, 2], "model_a": "x", "model_b": "y"}),
