@@ -34,7 +34,8 @@ MEASURED = [  # page, what it says, benchmark, where it comes from
      "30 accuracy LLM judges .975 (.83) / .253 / .050"),
     (BELIEF, "| accuracy, 30 gold | .96 / .23", "kinds",
      "30 diff. accuracy LLM judges .962"),
-    (BELIEF, "accuracy in 46 % of the cases that people label and in 12 %", "kinds", "in .116 (least .00) of"),
+    (BELIEF, "accuracy in 46 % of the cases that people label and in 12 %", "kinds",
+     "in .116 (least .00) of"),
     ("docs/papers/beyond.md", "PPI++ .964 at .307; for people .992 at .186 and .977 at .197", "kinds",
      "30 accuracy people .992 (.93) / .186 / .034 .977"),
     ("docs/papers/beyond.md", "by people .984 (.86) at .373", "kinds", "accuracy people .984 (.86) / .373"),
@@ -42,8 +43,10 @@ MEASURED = [  # page, what it says, benchmark, where it comes from
     (JUDGES, "| 100 | 97 % | .13 | .14 |", "kinds", "100 accuracy LLM judges .968 (.91) / .131"),
     (JUDGES, "16 summarizers | 100 % | | pairs of 25 search queries | 97 % |", "groups",
      "llmjudge_dl23 no gold 0.920 / 0.635 0.970"),
-    (JUDGES, "programming problems, 20 programs each | 90 to 91 %", "groups", "code_java no gold 0.850 / 0.663 0.901"),
-    (JUDGES, "shares themselves were covered in only 75 %", "groups", "alt_summeval_consistency no gold 0.750"),
+    (JUDGES, "programming problems, 20 programs each | 90 to 91 %", "groups",
+     "code_java no gold 0.850 / 0.663 0.901"),
+    (JUDGES, "shares themselves were covered in only 75 %", "groups",
+     "alt_summeval_consistency no gold 0.750"),
     (JUDGES, "differences were covered in 92 to 99 %", "groups", "1 in 10 0.933 / 0.261 0.919"),
     (JUDGES, "at least 98 % had the right sign", "groups", "0.958 / 0.625 0.953 / 1.008 0.981"),
     (JUDGES, "300 found 70 % or more", "errs_on", "planted sharp n = 300 0.013 (0.003) 0.71 (0.03)"),
@@ -52,13 +55,15 @@ MEASURED = [  # page, what it says, benchmark, where it comes from
     (SCORES, "in 93 to 98 % of nine simulated settings", "curves", "(40, 0.5, 5, 400, 1.5, 0.2) 0.98"),
     (SCORES, "| the difference of two classifiers | 95 to 96 % |", "comparison", "accuracy, T=3, e=.2 .963"),
     (SCORES, "| the difference of two classifiers | 95 to 96 % |", "comparison", "recall, T=1, e=.2 .947"),
-    (SCORES, "the interval is .62 to .81 as wide", "comparison", "precision of 10 %, T=5, e=.3 .950 .148 .62"),
+    (SCORES, "the interval is .62 to .81 as wide", "comparison",
+     "precision of 10 %, T=5, e=.3 .950 .148 .62"),
     (SCORES, "| coefficients of agreement | 93 to 99 % |", "agreement", "3  125  .935 / .31  .927 / .31"),
     (SCORES, "88 real samples | in 18 of 22 draws only |", "training_ionosphere",
      "area of the bins in 18, 19, 21 and 21 of the 22"),
     (NEXT, "77.1 +- .6 | 94.0 +- .3, as good as clean labels | 92.6 +- .3", "tars_cleaning",
      "risk 77.1 +- 0.6 82.8 +- 0.5 88.0 +- 0.4 92.6 +- 0.3"),
-    (NEXT, "faces has 2169 wrong labels. The model's interval was 1302 to 1750, and with 100 gold samples it was 1871", "label_issues",
+    (NEXT, "2169 wrong labels. The model's interval was 1302 to 1750, and with 100 gold samples it was 1871",
+     "label_issues",
      "2169 .915 [1513, 2786] .975 [1871, 2464]"),
     (NEXT, "| 68.9 +- 1.2 | 78.9 +- .8 |", "tars_cleaning", "ml risk 78.9 +- 0.8"),
     (NEXT, "leads by 1.2 +- .3 points on Gaussian at 40", "tars_cleaning", "Gaussian at 40 (-1.2 +- .3)"),
@@ -163,7 +168,11 @@ def test_every_number_of_the_readme_has_a_source():
     """What is left of its sentences without those above holds no digit; who adds a number adds its source."""
     text = re.sub(r"```.*?```|`[^`]*`|\]\([^)]*\)", "", (ROOT / "README.md").read_text(), flags=re.DOTALL)
     text = flat(text)
-    for said in (SAID.search(text)[0], JUDGE.search(text)[0], *(said for page, said, *_ in MEASURED if page == "README.md")):
+    for said in (
+        SAID.search(text)[0],
+        JUDGE.search(text)[0],
+        *(said for page, said, *_ in MEASURED if page == "README.md"),
+    ):
         assert said in text
         text = text.replace(said, "")
     for pattern in OTHER:
