@@ -146,8 +146,10 @@ def pairs_of(labels: Labels, at_least: int = MANY_SHARED) -> LabelerPairs:
     """Who agrees with whom; pair by pair of those who have so many labels that they may have copied."""
     patterns = labels.patterns()
     repeated = patterns.labels.has_repeats()  # then the first counts, and patterns have no order
-    sample, labeler, label, times = (*labels.entries(None), None) if repeated else patterns.entries()
-    size = labels.num_labelers, (labels if repeated else patterns.labels).num_samples
+    each = repeated or 2 * patterns.labels.num_samples > labels.num_samples  # few are equal
+    sample, labeler, label, times = (*labels.entries(None), None) if each else patterns.entries()
+    times = np.ones(sample.size, np.int64) if each and not repeated else times
+    size = labels.num_labelers, (labels if each else patterns.labels).num_samples
     return stats.labeler_pairs(sample, labeler, label, size, at_least, times)
 
 
