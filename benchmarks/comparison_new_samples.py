@@ -117,9 +117,9 @@ def noisy(sets):
         two = {name: np.where(u < a, y, 1 - y) for name, u, a in zip("ab", luck, rates, strict=True)}
         labels = jt.Labels.from_matrix(z, 2)
         found = jt.compare_classifiers(two, labels, noise=noise, prior=[0.5, 0.5])
-        laws = [found.differences["a", "b"], found.in_sample.differences["a", "b"], found.values["a"]]
+        dists = [found.differences["a", "b"], found.in_sample.differences["a", "b"], found.values["a"]]
         true = (rates[0] - rates[1], rates[0] - rates[1], rates[0])
-        ends = np.array([law.interval()[:2] for law in laws])
+        ends = np.array([dist.interval()[:2] for dist in dists])
         held.append((ends[:, 0] <= true) & (true <= ends[:, 1]))
         width.append(ends[:, 1] - ends[:, 0])
         said.append(found.best["a"])

@@ -14,8 +14,8 @@ Two checks of the exact posterior.
 1. Randomised rank. u = P(M < truth | data) + v P(M = truth | data), v uniform, is uniform if the posterior is
    right and the operating point is drawn from its prior. Central intervals of u then cover exactly the level:
    this is the test against nominal, and needs no allowance for discreteness.
-2. Shortest intervals of a discrete law hold at least the level; `attained` is the mean probability that they
-   hold, and what their coverage should be compared with.
+2. Shortest intervals of a discrete posterior hold the level or more; `attained` is the mean probability that
+   they hold, and what their coverage should be compared with.
 With "uniform" both hold exactly, within Monte Carlo error. At a fixed operating point coverage
 is a frequency over labels only; Bayesian intervals need not match, but should be close.
 
@@ -137,12 +137,12 @@ def draw_set(key, name):
     return x, data.y_pred, data.y, end, fit.converged
 
 
-def mass_of_denser(law, truth):
+def mass_of_denser(dist, truth):
     """Probability of the values with a higher density than the truth: less than the level of its region."""
-    if isinstance(law, PmfEstimate):  # a point
-        return 0.0 if abs(law.mean - truth) < 1e-12 else 1.0
-    height = float(law.density(truth))
-    return float(law.pdf[law.pdf > height].sum() / law.pdf.sum()) if height > 0 else 1.0
+    if isinstance(dist, PmfEstimate):  # a point
+        return 0.0 if abs(dist.mean - truth) < 1e-12 else 1.0
+    height = float(dist.density(truth))
+    return float(dist.pdf[dist.pdf > height].sum() / dist.pdf.sum()) if height > 0 else 1.0
 
 
 def one_set(name, number):
@@ -154,16 +154,16 @@ def one_set(name, number):
     rows = []
     for v, (metric, function) in zip(coin, METRICS.items(), strict=True):
         truth = float(function(*binary_counts(y_pred, y)))
-        law, normal = table.estimate(metric), testing.normal_law(end, metric)
+        dist, normal = table.estimate(metric), testing.normal_dist(end, metric)
         if np.isnan(truth):
             rows.append([np.nan] * (4 + 3 * len(LEVELS)))
             continue
-        below = law.pmf[law.values < truth - 1e-12].sum()
-        equal = law.pmf[np.abs(law.values - truth) <= 1e-12].sum()
+        below = dist.pmf[dist.values < truth - 1e-12].sum()
+        equal = dist.pmf[np.abs(dist.values - truth) <= 1e-12].sum()
         denser = mass_of_denser(normal, truth)
-        row = [below + v * equal, law.mean - truth, normal.mean - truth, float(converged)]
+        row = [below + v * equal, dist.mean - truth, normal.mean - truth, float(converged)]
         for level in LEVELS:
-            interval = law.interval(level)
+            interval = dist.interval(level)
             row += [
                 interval.low - 1e-12 <= truth <= interval.high + 1e-12,
                 interval.mass,

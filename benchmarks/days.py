@@ -78,8 +78,8 @@ def one(shape: str, size: int, judges: int, alike: bool, how: str, seed: int) ->
     options = {"gold": {"gold": gold}, "independent": {"assume": "independent"}, "labels": {}}[how]
     for smooth in (None, False):
         by = jt.evaluation.Groups(np.array(NAMES)[day], smooth=smooth)
-        laws = jt.prevalence(labels, by=by, key=seed, **options).groups.laws.values
-        low, high = np.array([laws[name].interval(LEVEL)[:2] for name in NAMES]).T
+        dists = jt.prevalence(labels, by=by, key=seed, **options).groups.dists.values
+        low, high = np.array([dists[name].interval(LEVEL)[:2] for name in NAMES]).T
         inside = (low <= truth(shape)) & (truth(shape) <= high)
         found += [inside.mean(), (high - low).mean()]
     return np.array(found)

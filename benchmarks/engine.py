@@ -32,24 +32,26 @@ shared strata (512 points, 23 coordinates, 4 states of 32 rows) a gradient is 1.
 100 coordinates and more (400 x 6, three classes) have an ESS of two or three for each lineage; models of
 strata with four classes, 4000 x 5 (175), are Gibbs sampling's.
 
-From t laws about the modes (`latent.infer.laplace`; independence, 4000 x 5, four classes, 75 coordinates, 776
-rows): 2 temperatures where the prior took 43 to 48, twice, as islands disagreed; tempering .6 s of CPU, 1.3 s
-for the climb (3 to 6.6 s from the prior). Log evidence -21395.6 (.1); by 16 384 draws of the t laws, worth
-4735, -21395.6. From the prior it had been -21388 to -21392, islands up to 7 apart: six leapfrog steps a move
-are too few on so long a way (twenty: -21396.2 to -21397.2). 4000 x 10, strata: modes lie along a ridge, so
-these start at the prior. With the law forced on six samples (enumeration): all ten models right.
+From t distributions about the modes (`latent.infer.laplace`; independence, 4000 x 5, four classes, 75
+coordinates, 776 rows): 2 temperatures where the prior took 43 to 48, twice, as islands disagreed; tempering
+.6 s of CPU, 1.3 s for the climb (3 to 6.6 s from the prior). Log evidence -21395.6 (.1); by 16 384 draws of
+the t distributions, worth 4735, -21395.6. From the prior it had been -21388 to -21392, islands up to 7 apart:
+six leapfrog steps a move are too few on so long a way (twenty: -21396.2 to -21397.2). 4000 x 10, strata:
+modes lie along a ridge, so these start at the prior. With the distribution forced on six samples
+(enumeration): all ten models right.
 
-Weighed draws of the normal law around the mode (`latent.infer.normal`), NumPy, against tempering (first,
-programs cached on disk), CPU seconds on two quiet cores, and draws that the weights are worth of 4000:
-caries .15 and 1.1 (3571), 400 x 5 .11 and 4.6 (3535), 600 x 3 of three classes .21 and 5.6 (1224), 400 x
-6 .38 and 9.5 (1684), 4000 x 5 of four classes 1.7 and 9.7 (2914). Log evidence with an error of .002 to
+Weighed draws of the normal distribution around the mode (`latent.infer.normal`), NumPy, against tempering
+(first, programs cached on disk), CPU seconds on two quiet cores, and draws that the weights are worth of
+4000: caries .15 and 1.1 (3571), 400 x 5 .11 and 4.6 (3535), 600 x 3 of three classes .21 and 5.6 (1224), 400
+x 6 .38 and 9.5 (1684), 4000 x 5 of four classes 1.7 and 9.7 (2914). Log evidence with an error of .002 to
 .04 where tempering has .07 to .33. README's command with it: 3.8 the first time (bytecode and programs
 made), 2.2 the second. On caries `evaluate --fast` takes 1.5, `labelers --fast` 1.5 (2.5 by EM), `labelers`
 1.55, programs cached.
 
-When that law may be believed (2026-11-27; labelers and classifier right as often; of ten keys each those with
-Pareto's k below .7 and draws worth 400 of 4000; farthest that an end of the 95 % intervals of class share,
-accuracies and recall is from tempering's, in widths, and that of tempering itself over three keys, at most):
+When that distribution may be believed (2026-11-27; labelers and classifier right as often; of ten keys each
+those with Pareto's k below .7 and draws worth 400 of 4000; farthest that an end of the 95 % intervals of
+class share, accuracies and recall is from tempering's, in widths, and that of tempering itself over three
+keys, at most):
 
     samples  share  right  labelers   worth, of all draws   an end is off by   tempering
          60    .06    .8         3    .13  .16              .40                .07
@@ -72,9 +74,10 @@ Programs are kept on disk, so compiling is in the first column only. Times a loo
     1000 sets, two classes       .022         .0111         .337         .281     15 (13)    30 (25)
     64 sets, three classes       .247         .134         2.51         2.81      10 (11)    19 (21)
 
-The normal law in place of the split t law of batches (traced, 1000 draws): weights are good and worth 100 in
-74 of 100 of these sets of two classes (noise of a t law of 10 degrees of freedom: 87; the split t: 99), and
-in 4 of 50 of three classes. So batches keep the split t law for two classes, and chains for more.
+The normal distribution in place of the split t distribution of batches (traced, 1000 draws): weights are good
+and worth 100 in 74 of 100 of these sets of two classes (noise of a t distribution of 10 degrees of freedom:
+87; the split t: 99), and in 4 of 50 of three classes. So batches keep the split t distribution for two
+classes, and chains for more.
 
 What the weighed draws of a batch must be worth (2026-11-27; ten sets each, 25 keys, whose weights are good
 and one hill; farthest that an end of the 95 % intervals of class share, accuracy and recall is from
@@ -108,8 +111,9 @@ fitted when they are shown (`--full`, a page, JSON). CPU seconds: 4.9, with an e
 (20 and 8.2 when all were fitted; `--full` still takes 17 and 8). Later, on another machine and beside ten
 processes, 621324e and this in turn, from the second time on: 4.8 and 4.2, medians of nine (the first time
 9.6 and 9.4); beside fewer 4.3 and 3.4. Of the 3.4: modules 1.7 (JAX .65, SciPy .3, equinox .2), tracing,
-lowering and loading two programs .6, moves .5, checks and laws .5. Exporting programs would save .4 and needs
-flatbuffers, which is no dependency. A clone run without Python's compiled files takes a second more.
+lowering and loading two programs .6, moves .5, checks and distributions .5. Exporting programs would save .4
+and needs flatbuffers, which is no dependency. A clone run without Python's compiled files takes a second
+more.
 
 Default `evaluate`, first and next,
 wall beside other work (CPU): 400 x 5 5.4 (3.4), 1.0 (.7); 4000 x 5 1.2 (.8); 40 000 x 5 1.6 (1.1); 4000 x 5
@@ -144,8 +148,8 @@ Random effect .673 [.640, .711] (HMC .674 [.640, .713]). Evidence -7503.3, -7464
 
 NUTS of the same density, 20 sets of 300 x 4 (32 chains of 300 and 500 steps, R-hat at most 1.003; beside ten
 processes, 2026-11-26), five numbers each: largest |z| of 100 is 3.0 (recall of one set of independence, by
-the normal law), the next 2.8. Spreads are .96 to 1.08 times NUTS's but for one number of partly shared
-(1.13). Over twelve keys means of independence by the normal law differ
+the normal distribution), the next 2.8. Spreads are .96 to 1.08 times NUTS's but for one number of partly
+shared (1.13). Over twelve keys means of independence by the normal distribution differ
 1.1 to 1.7 times as much as if its draws were independent, and neither they nor those of tempering are off
 (recall .8000 and .7999, standard errors .0003 and .0002). A set of shared strata that had |z| of 4.7 was one
 of coordinates, which have long tails, after 20 moves and no look at convergence; as above it has 2.0 at most,
@@ -317,7 +321,9 @@ def against_nuts(seed: int, name: str) -> float:
     short = [fit.prior[:, 1], *fit.labeler_accuracy.T, fit.classifier[:, 1, 1]]
     short = np.stack([a.reshape(shape) for a in short], axis=-1)
     gap = short.mean(axis=(0, 1)) - long.mean(axis=(0, 1))
-    worth = fit.convergence.ess.get("weighed draws")  # of the normal law; chosen draws repeat each other
+    worth = fit.convergence.ess.get(
+        "weighed draws"
+    )  # of the normal distribution; chosen draws repeat each other
     error = mean_error(short) if worth is None else short.std(axis=(0, 1)) / np.sqrt(worth)
     z_score = np.abs(gap / np.hypot(error, mean_error(long)))
     spread = short.std(axis=(0, 1)) / long.std(axis=(0, 1))

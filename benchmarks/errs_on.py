@@ -65,10 +65,10 @@ def sizes(found):
     rows = {}
     for row in found.rows:
         step = float(row["per"].split()[0].replace(",", "")) if row["per"] else 1.0
-        law = np.array([row["points"], row["low"], row["high"]]) / step
-        law = -law[[0, 2, 1]] if row["does"] == "says 'fail'" else law
+        dist = np.array([row["points"], row["low"], row["high"]]) / step
+        dist = -dist[[0, 2, 1]] if row["does"] == "says 'fail'" else dist
         key = (row["worker"], row["column"], row["category"], row["does"] == "errs")
-        rows[key] = (*law, row["clear"])
+        rows[key] = (*dist, row["clear"])
     return rows
 
 

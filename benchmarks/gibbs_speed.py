@@ -2,9 +2,10 @@
 
     python -m benchmarks gibbs_speed [--samples 100000] [--repeats 3]
 
-Each sample has five labels by a hundred labelers, so hardly two samples are equal. The law is the same both
-ways and the numbers are not; printed are processor seconds of the whole fit, the first time (compiling) and
-the median of the later ones, and how far posterior means of the class shares are apart in standard errors.
+Each sample has five labels by a hundred labelers, so hardly two samples are equal. The distribution is the
+same both ways and the numbers are not; printed are processor seconds of the whole fit, the first time
+(compiling) and the median of the later ones, and how far posterior means of the class shares are apart in
+standard errors.
 
 Measured: AMD EPYC, 2 cores, Python 3.11.7, jax 0.10.2, numpy 2.4.6; one thread of BLAS, load 2:
 

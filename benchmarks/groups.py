@@ -182,7 +182,7 @@ def paired(sets=50):
                 here, everywhere = (y[:, 0] - y[:, 1]).mean(), rate[0] - rate[1]
                 rules = {
                     "these items": (*answer.in_sample.differences["0", "1"].interval(), sign * here),
-                    "new items": (*answer.laws.differences["0", "1"].interval(), sign * everywhere),
+                    "new items": (*answer.dists.differences["0", "1"].interval(), sign * everywhere),
                     "gold alone, new": (gap.mean() - half, gap.mean() + half, everywhere),
                 }
                 if ppi_compare is not None:
@@ -248,7 +248,7 @@ def slices(sets=50):
                 theirs = estimate_slices(vote, y[some].astype(float), some, group, min_gold=5).estimates
                 for one in theirs:
                     truth = y[group == int(one.name)].mean()
-                    found.setdefault("jtruth", []).append(within(ours.laws.values[one.name], truth))
+                    found.setdefault("jtruth", []).append(within(ours.dists.values[one.name], truth))
                     if one.corrected is not None:
                         low, high = one.corrected.low, one.corrected.high
                         found.setdefault("truescore", []).append((low <= truth <= high, high - low))
@@ -260,21 +260,21 @@ def judged(answer, y, group):
     found = answer.groups
     truth = {name: y[group == int(name)].mean() for name in found.names}
     shares = [
-        within(law, value) for law, value in zip(found.laws.values.values(), truth.values(), strict=True)
+        within(dist, value) for dist, value in zip(found.dists.values.values(), truth.values(), strict=True)
     ]
     pairs, signs = [], []
-    for (a, b), law in found.laws.differences.items():
+    for (a, b), dist in found.dists.differences.items():
         gap = truth[a] - truth[b]
-        pairs.append(within(law, gap))
-        p = found.laws.p_better(a, b)
+        pairs.append(within(dist, gap))
+        p = found.dists.p_better(a, b)
         if gap and max(p, 1 - p) >= 0.95:
             signs.append((p > 0.5) == (gap > 0))
     return np.array(shares), np.array(pairs), np.array(signs)
 
 
-def within(law, value):
+def within(dist, value):
     """Whether the interval holds a value, and its width."""
-    low, high = law.interval()
+    low, high = dist.interval()
     return low - 1e-9 <= value <= high + 1e-9, high - low
 
 

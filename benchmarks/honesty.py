@@ -9,7 +9,8 @@ Target: these samples ("in-sample").
 known    Noise model and class prior given and true: three labelers who are right in 70 %, wrong evenly; C
          classes, even or one of share .7, N samples; the classifier's accuracy of each class .8 +- .08,
          its errors Dirichlet(1) over the wrong classes. `count_posterior`; beside it the width by rows that
-         are alike with the law that they are drawn from (mean, spread, pattern), on a quarter of the sets.
+         are alike with the distribution that they are drawn from (mean, spread, pattern), on a quarter of the
+         sets.
 matrices `evaluate` given the matrices of five labelers, three labels a sample: each right in .6 to .85 on
          average, classes +- .08, errors Dirichlet(1) over the wrong classes; the classifier .8; shares of
          the classes Dirichlet(5), given too or not; 400 samples, 20 a class where classes are more than 20.
@@ -111,24 +112,24 @@ of 100, .07 of 10:
     the same, a class prior for each number of labels (what `evaluate` takes where its check fires):
                  acc. .97 .057 +.007  prec. .91 .123  recall .96 .082  F1 .95 .059   300 sets; .00; 0 of 41
 
-With the weighed normal law as the engine where it holds (the same sets; `Effort.normal`), 300 sets each but
-where said: five .96 .94 .96 .96 (width of accuracy .069), five weak .92 .99 .98 .89 (.456), T = 2 .97 .97 .97
-.95 (.153), T = 20 .97 .99 .96 .97 (.014), 100 x 9 .99 1.00 .96 .97 (.021, 278 sets), 300 x 3 .96 .93 .98 .95
-(.074, 123 sets), share 1 % .97 .97 .98 .96 (.032), C = 3 .95 .98 .92 .91 (.038, 263 sets), C = 6 .98 .98 .96
-.95 (.022), C = 10 .98 .98 .97 .94 (.016), "missing by class" by several class priors .97 .91 .96 .95 (.057),
-"from the prior" .98 .98 .97 .97 (.076; "prior-driven" in .29, in 2 of 13 that miss). Of the first 170 sets of
-C = 3 macro F1 misses in 16 by the law and in the same 16 by tempering, ends within .002: what misses there is
-the model or chance (.91 +-.018), not the law. .1 to 2 s of CPU a set.
+With the weighed normal distribution as the engine where it holds (the same sets; `Effort.normal`), 300 sets
+each but where said: five .96 .94 .96 .96 (width of accuracy .069), five weak .92 .99 .98 .89 (.456), T = 2
+.97 .97 .97 .95 (.153), T = 20 .97 .99 .96 .97 (.014), 100 x 9 .99 1.00 .96 .97 (.021, 278 sets), 300 x 3 .96
+.93 .98 .95 (.074, 123 sets), share 1 % .97 .97 .98 .96 (.032), C = 3 .95 .98 .92 .91 (.038, 263 sets), C = 6
+.98 .98 .96 .95 (.022), C = 10 .98 .98 .97 .94 (.016), "missing by class" by several class priors .97 .91 .96
+.95 (.057), "from the prior" .98 .98 .97 .97 (.076; "prior-driven" in .29, in 2 of 13 that miss). Of the first
+170 sets of C = 3 macro F1 misses in 16 by the distribution and in the same 16 by tempering, ends within .002:
+what misses there is the model or chance (.91 +-.018), not the distribution. .1 to 2 s of CPU a set.
 
-Since that law is believed only where its draws are worth three tenths of their number (2026-11-27, 200 sets
-each): share 1 % .96 .98 .98 .96 (width of accuracy .033), T = 2 .97 .98
+Since that distribution is believed only where its draws are worth three tenths of their number (2026-11-27,
+200 sets each): share 1 % .96 .98 .98 .96 (width of accuracy .033), T = 2 .97 .98
 .97 .96 (.155), "from the prior" .98 .99 .97 .97 (.075), five weak .91 .99 .98 .90 (.447).
 
 Weak labelers (right in .53 to .60) are low by a quarter of a width: accuracy is held in .91 +-.02. Two thirds
-of these sets were refused in the table above; now none is. What `evaluate` prints, the predictive law, is
-wider (.35 to 1.00 where independence alone says .73 to 1.00) and held in the first 12 sets. Precision by
-several class priors is high by a quarter of its width (.030) and held in .91 +-.016: the goal of .93 is
-missed there.
+of these sets were refused in the table above; now none is. What `evaluate` prints, the predictive
+distribution, is wider (.35 to 1.00 where independence alone says .73 to 1.00) and held in the first 12 sets.
+Precision by several class priors is high by a quarter of its width (.030) and held in .91 +-.016: the goal of
+.93 is missed there.
 
 "Prior-driven" cannot be said in every set that misses, and should not be. "from the prior": 200 sets of 60
 samples whose shares and rows are drawn from the very prior of the fit, which is therefore right in each.
@@ -137,8 +138,9 @@ Accuracy .98, precision .98, recall .97, macro F1 .97 (+-.015); one of the four 
 to say, and intervals that it moves hold as often as others. In 2 of the 9 all four would hold if the prior
 counted half or twice. So where intervals of 95 % hold, 5 % miss by chance, and the share of these that says
 "prior-driven" is that of all sets. Since what rows that are alike have in common is scaled too (Kallioinen et
-al. 2024: the uppermost prior of a hierarchy; their law given that is likelihood), few sets of each crowd:
-half or twice the prior moves an end by .04 to .08 of the interval (300 x 3, 6 sets), .07 and .10 (weak, 2
+al. 2024: the uppermost prior of a hierarchy; their distribution given that is likelihood), few sets of each
+crowd: half or twice the prior moves an end by .04 to .08 of the interval (300 x 3, 6 sets), .07 and .10
+    (weak, 2
 that were not refused), .02 to .04 (T = 2, 4 sets), .02 to .10 (five, 4 sets): none is near a third, so misses
 there are not the prior's; weak labelers whom labels do not tell apart are refused. Sets that miss, and of
 these such that hold if the prior counts half or twice: T = 2 0 of 4 (67 sets), five 1 of 13 (87 sets).
@@ -314,7 +316,8 @@ def report(setting, way, rows, names, seconds):
 
 @contextmanager
 def told(classes):
-    """Rows that are alike with the law that `known` draws them from: mean .8, sd .08, errors Dirichlet(1)."""
+    """Rows that are alike with the posterior that `known` draws them from: mean .8, sd .08, errors
+    Dirichlet(1)."""
     truth = np.array([np.log(4.0), np.log(24.0), np.log(classes - 1), 0.0])
     held = patch.object(alike, "first_state", lambda group, chains: np.tile(truth, (chains, 1, 1)))
     with held, patch.object(alike, "move", lambda data, state, rng: state):
@@ -362,10 +365,10 @@ def main_matrices(asked):
             counts = table(y, y_pred, classes).counts
             each = [f"{m}[{c}]" for m in ("precision", "recall", "f1") for c in range(classes)]
             for name in ("accuracy", "macro_precision", "macro_recall", "macro_f1", *each):
-                law = answer.posterior.estimate(metric := named_metric(name, range(classes)))
-                true, (low, high) = float(metric.of_table(counts)[0]), law.interval(0.95)
-                if not np.isnan(true + law.mean):
-                    row = (low - 1e-9 <= true <= high + 1e-9, high - low, law.mean - true)
+                dist = answer.posterior.estimate(metric := named_metric(name, range(classes)))
+                true, (low, high) = float(metric.of_table(counts)[0]), dist.interval(0.95)
+                if not np.isnan(true + dist.mean):
+                    row = (low - 1e-9 <= true <= high + 1e-9, high - low, dist.mean - true)
                     found[name.partition("[")[0]][number].append(row)
             last = number == asked.sets - 1 or spent > asked.seconds
             if last or number % 20 == 19:
@@ -412,12 +415,12 @@ def held_otherwise(truth, fit, held):
     """Whether every interval would hold if the prior counted half, or if it counted twice."""
     if fit.counts is None or fit.log_prior is None or (held == 1).all():
         return bool((held == 1).all())
-    laws = [TableDraws(fit.counts[fit.matrix_draw]).estimate(name).draws for name in ASKED]
+    dists = [TableDraws(fit.counts[fit.matrix_draw]).estimate(name).draws for name in ASKED]
     found = []
     for power in POWERS:
         if fit.log_prior.proper(power):
             weights = power_scaled(fit.log_prior.values, power)[0]
-            ends = [np.nanquantile(equal_draws(law, weights, law.size), [0.025, 0.975]) for law in laws]
+            ends = [np.nanquantile(equal_draws(dist, weights, dist.size), [0.025, 0.975]) for dist in dists]
             true = [truth.estimate(name).mean for name in ASKED]
             found.append(all(a - 1e-12 <= t <= z + 1e-12 for t, (a, z) in zip(true, ends, strict=True)))
     return any(found)
@@ -453,8 +456,8 @@ def main_dense(asked):
             )
             for rows in (independent, alike_rows)
         ]
-        laws = [[TableDraws(fit.counts).estimate(name) for name in ASKED] for fit in fits]
-        mean, sd = (np.array([[getattr(law, k) for law in each] for each in laws]) for k in ("mean", "sd"))
+        dists = [[TableDraws(fit.counts).estimate(name) for name in ASKED] for fit in fits]
+        mean, sd = (np.array([[getattr(dist, k) for dist in each] for each in dists]) for k in ("mean", "sd"))
         moved.append([(mean[1] - mean[0]) / sd[0], sd[1] / sd[0]])
         off.append((mean - [truth.estimate(name).mean for name in ASKED]) / sd[0])
     shift, wide = np.moveaxis(np.array(moved), 1, 0)

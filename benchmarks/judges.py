@@ -152,10 +152,10 @@ def intervals(z, gold, h, seed):
     some = gold >= 0
     if some.any():
         sample, truth = gold_sample(some), gold[some] * 1.0
-        found["gold only"] = ppi_mean(truth, votes, sample, power=0.0).law.interval(0.95)
+        found["gold only"] = ppi_mean(truth, votes, sample, power=0.0).dist.interval(0.95)
         found["Rogan-Gladen"] = rogan_gladen((votes > 0.5).astype(int), gold)
-        found["PPI++ votes"] = ppi_mean(truth, votes, sample).law.interval(0.95)
-        found["PPI++ h"] = ppi_mean(truth, h, sample).law.interval(0.95)
+        found["PPI++ votes"] = ppi_mean(truth, votes, sample).dist.interval(0.95)
+        found["PPI++ h"] = ppi_mean(truth, h, sample).dist.interval(0.95)
         if HAS_PPI:
             import ppi_py
 

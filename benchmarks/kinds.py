@@ -1,4 +1,4 @@
-"""How far are models of labels off, by who labels? The table of `model_error`, and what its laws hold.
+"""How far are models of labels off, by who labels? The table of `model_error`, and what its posteriors hold.
 
 Run: python benchmarks/kinds.py fit DATA CACHE [SEEDS, 3] [PART/PARTS]  readings of every case, 40 CPU min
      Target of all: these samples ("in-sample"); new samples: benchmarks/new_samples.py.
@@ -656,7 +656,7 @@ def judge(cache):
         me.ERRORS[row.kind, row.group] = without[row.kind, row.group, row.source]
         half = HALVES["difference" in row.group][row.half]
         for said in (row.kind, me.UNKNOWN_KIND):
-            one = me.law_of(row.draws, row.group, said, row.size, row.bounds)
+            one = me.dist_of(row.draws, row.group, said, row.size, row.bounds)
             for what in ((row.metric, row.kind, said), (row.metric, row.kind, said, half)):
                 told.add(what, row, one.interval(LEVEL), one.mean)
             if "difference" in row.group and row.truth != 0:
@@ -759,7 +759,7 @@ def gold(cache, draws=3, guess_by="models"):
                     if row is not None:
                         for what, one in (
                             ("tables", found.estimate(metric)),
-                            ("PPI++", ppi_metric(metric, case["y_pred"], guess, known).law),
+                            ("PPI++", ppi_metric(metric, case["y_pred"], guess, known).dist),
                         ):
                             told.add((number, name, row.kind, what), row, one.interval(LEVEL), one.mean)
         told.show()
@@ -782,7 +782,7 @@ def gold_pairs(cache, draws=3):
                     metric = what.difference(named_metric(name, range(what.num_classes), 1), 0, 1)
                     row = row_of(case, "", name, truth, {"": np.array([0.5])}, 1.0)
                     ppi = ppi_metric(metric, case["symbols"], guess, known)
-                    for said, one in (("tables", found.estimate(metric)), ("PPI++", ppi.law)):
+                    for said, one in (("tables", found.estimate(metric)), ("PPI++", ppi.dist)):
                         told.add(
                             (number, f"difference of {name}", row.kind, said),
                             row,
@@ -845,10 +845,10 @@ def corners(sets=40):
                 found = jt.evaluate(y_pred, labels, gold=known, key=seed, target="in-sample")
                 for metric in ("accuracy", "precision", "recall", "f1"):
                     truth = float(named_metric(metric, (0, 1), 1).of_table(table))
-                    law_ = found.metrics[metric]
-                    if not np.isnan(truth) and not np.isnan(law_.mean):
+                    dist_ = found.metrics[metric]
+                    if not np.isnan(truth) and not np.isnan(dist_.mean):
                         row = Row("", metric, "", name, False, truth, (0.0, 1.0), 1.0, {})
-                        told.add((name, what, metric), row, law_.interval(LEVEL), law_.mean)
+                        told.add((name, what, metric), row, dist_.interval(LEVEL), dist_.mean)
         told.show()
 
 
@@ -938,7 +938,8 @@ def binary(known, value, cut, rng, most):
 
 
 def scores(data, seeds=2, sets=100):
-    """Areas of scores without gold, of public sets and simulated ones: do laws hold those of the scores?"""
+    """Areas of scores without gold, of public sets and simulated ones: do posteriors hold those of the
+    scores?"""
     told, areas = Tally(), {"auc": roc_auc_score, "average_precision": average_precision_score}
 
     def judged(y, score, labels, kind, source, key):
@@ -947,11 +948,11 @@ def scores(data, seeds=2, sets=100):
         for who in (None, kind) if kind in me.SOURCES else (None,):
             found = jt.evaluate_scores(score, labels, key=key, labelers_are=who, target="in-sample")
             for what, area in areas.items():
-                row, law_ = (
+                row, dist_ = (
                     Row("", what, kind, source, False, area(y, score), (), 1.0, {}),
                     getattr(found, what),
                 )
-                told.add((what, kind, who or "unknown"), row, law_.interval(LEVEL), law_.mean)
+                told.add((what, kind, who or "unknown"), row, dist_.interval(LEVEL), dist_.mean)
 
     for seed, name in itertools.product(range(int(seeds)), SCORED):
         known, (source, kind) = load(data / name), source_of(name)

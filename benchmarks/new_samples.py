@@ -78,9 +78,9 @@ def setting(name, n, sets, population):
         y, y_pred = draw(rng, n, *population)
         new, these, *shares = answers(name, y, y_pred, labels_of(rng, y), k, rng, population[0])
         for target, table, share in (("new", new, shares[0]), ("these", these, shares[1])):
-            laws = {m: table.estimate(m) for m in NAMES} | ({} if share is None else {"share": share})
-            for metric, law in laws.items():
-                low, high = law.interval(0.95)
+            dists = {m: table.estimate(m) for m in NAMES} | ({} if share is None else {"share": share})
+            for metric, dist in dists.items():
+                low, high = dist.interval(0.95)
                 found.setdefault(metric, {}).setdefault(target, []).append(
                     (np.nan, np.nan) if np.isnan(low) else (low <= truth[metric] <= high, high - low)
                 )

@@ -56,8 +56,8 @@ def main(sets=200):
                 hits[k] = widths[k] = np.nan
                 continue
             for j, name in enumerate(NAMES):
-                law = found.estimate(name) if name != "youden" else youden(found.posterior)
-                low, high = law.interval(0.95)[:2]
+                dist = found.estimate(name) if name != "youden" else youden(found.posterior)
+                low, high = dist.interval(0.95)[:2]
                 hits[k, j], widths[k, j] = low <= true[name] <= high, high - low
             share = (said == y)[gold >= 0].mean()
             half = 1.96 * np.sqrt(share * (1 - share) / verified)

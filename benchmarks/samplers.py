@@ -34,7 +34,8 @@ numpy 2.4.6; with a limit of 120 s.
     many   nuts          7.9    131.9        -   60 of 150 transitions of warm-up, 2.2 s each
     many   numpyro      11.2    149.8        -   40 of 150 transitions of warm-up, 3.7 s each
 
-`many` with four classes (1604 probabilities) by the weighed normal law, CPU seconds of one core beside other
+`many` with four classes (1604 probabilities) by the weighed normal distribution, CPU seconds of one core
+beside other
 work: EM .2, information and root 1.2, 500 draws .4, their weights 4.3. The logs of the weights have variance
 4.4 and Pareto's k is 1.0; 500 draws are worth 12, so 400 would take minutes: left to Gibbs,
 which takes 8.2 s there from labels to a converged fit whose smallest ESS is 560.

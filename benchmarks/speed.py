@@ -9,7 +9,7 @@ for.
     blocks that stay in the cache, samples sorted by prediction so that counting is two sums of bytes) with
     NumPy's default generator and with its fastest (SFC64). They run in turn (ours 400 times in its turn), so
     that other load hits all alike. `error` is
-    against seven steps of the means by a double sum over the laws of the two counts, by convolution.
+    against seven steps of the means by a double sum over the distributions of the two counts, by convolution.
     And the conditional means from 10^5 and 10^6 samples: from the arrays of log-odds and predictions, by one
     pass onto a grid (`on_grid`) and seven steps on its nodes, against the same seven steps in NumPy on
     samples that are sorted by prediction already (the fastest form tried: eight power sums).
@@ -163,21 +163,21 @@ def many_means():
         print(f"difference {error:.1e}", flush=True)
 
 
-def count_law(p):
-    """Law of the number of heads by convolution."""
-    law = np.ones(1)
+def count_dist(p):
+    """Distribution of the number of heads by convolution."""
+    dist = np.ones(1)
     for q in p:
-        law = np.convolve(law, [1 - q, q])
-    return law
+        dist = np.convolve(dist, [1 - q, q])
+    return dist
 
 
 def reference(x, n1):
-    """The same seven steps by double sums over the two laws."""
+    """The same seven steps by double sums over the two distributions."""
     d = f = 0.5
     a, b = np.arange(n1 + 1)[:, None], np.arange(x.size - n1 + 1)[None, :]
     for _ in range(STEPS):
         p = shifted(x, n1, d, f)
-        weight = count_law(p[:n1])[:, None] * count_law(p[n1:])[None, :]
+        weight = count_dist(p[:n1])[:, None] * count_dist(p[n1:])[None, :]
         found = []
         for top, rest in ((a, b), (n1 - a, x.size - n1 - b)):
             total = np.maximum(top + rest, 1)
@@ -219,9 +219,9 @@ def everything(x, y_pred, full=True):
     table = exact_posterior(collapse(x, y_pred))
     found = []
     for metric in default_metrics("01"):
-        law = table.estimate(metric)
-        found += [law.mean, law.sd, law.interval(0.95)]
-        found += [law.mode, law.region(0.95)] if full else []
+        dist = table.estimate(metric)
+        found += [dist.mean, dist.sd, dist.interval(0.95)]
+        found += [dist.mode, dist.region(0.95)] if full else []
     return found
 
 

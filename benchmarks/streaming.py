@@ -30,9 +30,9 @@ A stream closed every evening for 20 days of 1000 samples by 3 of 10 labelers: a
 average (.0005 if they are right with .8 or more), posterior sd .0067; of 100 labelers .0088, sd .023.
 
 Coverage and mean width of nominal 95 % intervals of accuracy (60 sets; together, each alone), of Gibbs
-sampling with the same prior on the same sets, and of this normal law before, when draws were softmax of a
-normal law of logarithms: accuracies moved down by .01 to .03 and were 1.1 to 1.3 times as wide as the
-sampler's.
+sampling with the same prior on the same sets, and of this normal distribution before, when draws were softmax
+of a normal distribution of logarithms: accuracies moved down by .01 to .03 and were 1.1 to 1.3 times as wide
+as the sampler's.
                                                  together       width  alone   sampler     before
     N = 1000, T = 5, C = 2, 5 labels a sample    .933 +- .016   .056   .933   .933, .056   .930
     N = 300, T = 5, C = 3, 5 labels              .907 +- .015   .093   .903   .917, .093   .873

@@ -33,9 +33,9 @@ other draws, so with errors as large), in our standard errors.
     The choice of lambda is not why: with 5 throughout 16, 18, 20 and 19 of the draws 0 to 19 are held, errors
     +.021 +.006 -.003 +.001. All misses at T = 1 lie too high; four or more of 20 have probability .016 if
     95 % are held. One label on 88 samples says little, so the prior of the score bins does: 5 % of the
-    positives rank below the median negative, where a binormal law of this area has 3 %. The prior before the
-    walk, nearer to one half, held 10 of the first 10 (width .274), and much less elsewhere (`curves.py`).
-    ML: standard errors from the known means [-1.2 -0.4 -0.8 -0.3]
+    positives rank below the median negative, where a binormal distribution of this area has 3 %. The prior
+    before the walk, nearer to one half, held 10 of the first 10 (width .274), and much less elsewhere
+    (`curves.py`). ML: standard errors from the known means [-1.2 -0.4 -0.8 -0.3]
     MMSE: standard errors from the known means [-1.6 -1.3 -0.7 -0.6]
     label estimation: standard errors from the known means [-1.8 -2.1 -0.2 -0. ]
     voting: standard errors from the known means [-1.8 -0.1  0.2  0.3]

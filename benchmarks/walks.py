@@ -13,19 +13,20 @@ Measured, two classes, four labelers (the same on any machine):
     range        45 files of 11572 lines; y_pred 12 moves, 6 climbs
     gold         46 files of 12114 lines; y_pred 15 moves, 7 climbs
 
-At f524620 it was 44, 81 and 82 files, 4, 6 and 11 moves: files are fewer and larger, and the predictive law
-asks models and votes about the predictions. Wanted were 18, 28 and 30 files, 12 moves and 3 climbs.
-(Range and gold made 10 and 19 moves, 5 and 9 climbs, while independence and the other models came to
-`fit_joint` by two ways, three places made a table of votes, and laws with gold were computed twice.) Every
-climb is a return to `evaluation` from a question of another room: to `learning` (classes; gradual
+At f524620 it was 44, 81 and 82 files, 4, 6 and 11 moves: files are fewer and larger, and the predictive
+distribution asks models and votes about the predictions. Wanted were 18, 28 and 30 files, 12 moves and 3
+climbs. (Range and gold made 10 and 19 moves, 5 and 9 climbs, while independence and the other models came to
+`fit_joint` by two ways, three places made a table of votes, and distributions with gold were computed twice.)
+Every climb is a return to `evaluation` from a question of another room: to `learning` (classes; gradual
 difficulty), `tables` (the table of votes), and with gold to PPI++ (terms of each sample) and to `asking`
 (whom to ask next). These are five different questions about the predictions, and none is asked on behalf of
 another.
 
 Another way to count reads the source, every branch one after the other, and takes for the predictions
-whatever was made of them or lies in an object with them: labels, class posteriors, draws, laws. By that the
-way is long and has become longer: in its first 400 steps 53 moves and 24 climbs, where the commit of which 12
-and 3 were asked had 24 and 12; 101 and 46 to its end. It cannot be 12 and 3 while arithmetic stands in one
+whatever was made of them or lies in an object with them: labels, class posteriors, draws, distributions. By
+that the way is long and has become longer: in its first 400 steps 53 moves and 24 climbs, where the commit of
+which 12 and 3 were asked had 24 and 12; 101 and 46 to its end. It cannot be 12 and 3 while arithmetic stands
+in one
 place: every call of a helper and the next step of its caller is a climb, and of the 46 now 21 come back from
 private helpers and `posterior`, 13 from `tables` and 5 from `stats`, the rooms that everybody shares.
 Before, the same lines stood in several rooms.

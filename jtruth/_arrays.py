@@ -1,8 +1,8 @@
 """Small array helpers that every layer needs: logarithms at 0, concrete or traced, dtypes under x64.
 
 And what has another name in NumPy and in a traced program of JAX: the Gibbs sweep (`jtruth/latent`) runs on
-the host or as one XLA program, and each of its laws is written once. A `JaxGenerator` has the methods of a
-`numpy.random.Generator` that they use, for a JAX key.
+the host or as one XLA program, and each of its distributions is written once. A `JaxGenerator` has the
+methods of a `numpy.random.Generator` that they use, for a JAX key.
 """
 
 from typing import Any
@@ -138,7 +138,7 @@ def betaln(a: Any, b: Any) -> Any:
 
 
 def log_gamma_draws(concentration: Any, rng: Any) -> Any:
-    """Log of gamma draws; G(a) has the law of G(a + 1) U^(1/a), so a small one gives no log 0."""
+    """Log of gamma draws; G(a) has the distribution of G(a + 1) U^(1/a), so a small one gives no log 0."""
     logs = namespace(concentration).log(rng.standard_gamma(concentration + 1))
     return logs - rng.standard_exponential(concentration.shape) / concentration
 

@@ -28,8 +28,7 @@ def one_line(self: Any) -> str:
 def picture(self: Any, ax: Any = None, *, full: bool = False, assumptions: bool = False) -> Any:
     """This answer as a picture: a new Figure, or its first panel on `ax`.
 
-    Of an evaluation, `assumptions` adds the mean under each, which may have to be fitted, and `full` all else.
-
+    Of an evaluation, `assumptions` adds the mean under each (some may have to be fitted), `full` all of it.
     Needs matplotlib (the extra `plots`). `jtruth.plots` has functions with more options.
     """
     draw = import_module(f"{__package__}.plots").plot_result

@@ -83,10 +83,7 @@ class ModelComparison(Answer):
             Column("num_bad", "unreliable terms"), Column("worst_k", "worst k", form=".2f"),
             Column("se", "se", form=".1f"), Column("p_loo", "p_loo", form=".1f"),
         ]  # fmt: skip
-        note = (
-            "The difference in elpd to the first model has an interval of two standard errors on each side. "
-        )
-        note += "A better prediction of labels does not prove that a model is true."
+        note = "The elpd difference to the first model has an interval of two standard errors on each side."
         if None in known:
             note += " Log evidence is missing where a fit is too large to be tempered."
         blocks = (

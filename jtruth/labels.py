@@ -254,9 +254,7 @@ class Labels:
     def to_matrix(self) -> Int[np.ndarray, "samples labelers"]:
         """Class codes as a matrix, -1 where there is no label; an error with repeated labels."""
         if self.has_repeats():
-            raise ValueError(
-                "a matrix holds one label per sample and labeler, but some labelers gave several"
-            )
+            raise ValueError("a matrix holds one label per sample and labeler; some labelers gave several")
         sample, labeler, label = self.entries()
         z = np.full((self.num_samples, self.num_labelers), -1, np.int32)
         z[sample, labeler] = label

@@ -5,8 +5,8 @@ conditional confusion matrix (5.1.1; the printed index y-hat of K is a slip for 
 and noisy labels from a noise model. Given its class, prediction and labels are independent (7).
 
 Labeler t labels a sample with probability eta_t, and the whole set of labelers is redrawn until a sample has
-a label. `sample_participation` draws from that law without redrawing, so everything here has a fixed cost and
-runs under jit and vmap; `jax.vmap` over keys makes thousands of data sets at once.
+a label. `sample_participation` draws from that distribution without redrawing, so everything here has a fixed
+cost and runs under jit and vmap; `jax.vmap` over keys makes thousands of data sets at once.
 """
 
 from functools import partial
@@ -62,9 +62,9 @@ def simulate(
         key: a whole number or a JAX key.
         num_samples: N.
         prior: (classes,).
-        confusion: K, (classes, symbols): row y is the law of the prediction of a sample of class y. For two
-            classes [[1 - p_FA, p_FA], [1 - p_D, p_D]].
-        noise_model: law of the noisy labels given the class.
+        confusion: K, (classes, symbols): row y is the distribution of the prediction of a sample of class y.
+            For two classes [[1 - p_FA, p_FA], [1 - p_D, p_D]].
+        noise_model: distribution of the noisy labels given the class.
         participation: eta, (labelers,): probability that a labeler labels a sample, before conditioning on
             at least one label.
         mesh: devices that share the samples, whose number they must divide; the draws are the same on any
@@ -159,7 +159,8 @@ def sample_participation(
     """Who labels which sample: independent with probability eta_t, given that every sample has a label.
 
     The first labeler F who takes part has P(F = t) ~ eta_t prod_{s < t} (1 - eta_s); the labelers after F
-    are independent of the condition. This is the law of drawing again until a sample has a label, exactly.
+    are independent of the condition. This is the distribution of drawing again until a sample has a label,
+    exactly.
     """
     _check_participation(participation)
     (eta,) = current(participation)
@@ -210,8 +211,8 @@ def _draw_participation(
     key_first, key_later = jax.random.split(key)
     # Relative to the largest, as all may be tiny.
     log_first = jnp.log(eta) + before
-    law = jnp.exp(log_first - log_first.max())
-    first = draw_rows(key_first, jnp.broadcast_to(law, (num_samples, num_labelers)))[:, None]
+    dist = jnp.exp(log_first - log_first.max())
+    first = draw_rows(key_first, jnp.broadcast_to(dist, (num_samples, num_labelers)))[:, None]
     labelers = jnp.arange(num_labelers, dtype=first.dtype)[None, :]
     later = uniform_numbers(key_later, (num_samples, num_labelers), eta.dtype) < eta[None, :]
     return (labelers == first) | ((labelers > first) & later)

@@ -225,8 +225,8 @@ def few_sets() -> Iterator[None]:
 def few_sweeps(few_sets: None) -> Iterator[None]:
     """Short chains for what is learned: for tests of what is done with an answer, not of the answer.
 
-    Of independent errors draws of the normal law around the mode, for which nothing is compiled, also where
-    weights are worth less than users get.
+    Of independent errors draws of the normal distribution around the mode, for which nothing is compiled,
+    also where weights are worth less than users get.
     """
     from jtruth.latent.infer import normal
 

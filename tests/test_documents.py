@@ -66,9 +66,9 @@ def test_the_noise_model_to_copy_works_everywhere(tmp_path):
     same = jt.evaluate(data.y_pred, labels, noise=model.scaled(2.0), prior=prior)
     assert twice.metrics["accuracy"][-1].mean == pytest.approx(same.accuracy.mean, abs=4e-3)  # 4000 draws
     shares = exact.sensitivity("prior", values=[0.3, 0.5]).metrics["accuracy"]
-    assert np.isfinite([law.mean for law in shares]).all()
+    assert np.isfinite([dist.mean for dist in shares]).all()
 
-    matrices = ConfusionMatrices(model.strata(None).rows[0])  # the same law in another form
+    matrices = ConfusionMatrices(model.strata(None).rows[0])  # the same distribution in another form
     bits = information.mutual_information(matrices, prior).bits
     assert information.mutual_information(model, prior).bits == pytest.approx(bits, abs=1e-12)
     assert enumerated_information(model, prior, 3) == pytest.approx(bits, abs=1e-12)
@@ -100,7 +100,10 @@ def test_noise_models_that_no_matrices_say_are_refused_with_what_to_give():
     hard, even = DifficultyFallibility(np.array([0.1, 0.4]), 0.5, 2), [0.5, 0.5]
     two = ConfusionMatrices(np.full((2, 2, 2), 0.5))
     sets = np.array([[0, 1]]), np.array([[[0, 1], [1, 1]]])
-    for wrong, said in ((hard, "makes labels of a sample dependent"), (two, "of 2 labelers and 1 is wanted")):
+    for wrong, said in (
+        (hard, "makes labels of a sample dependent"),
+        (two, "of 2 labelers, but this needs 1;"),
+    ):
         with pytest.raises(ValueError, match=f"error is a {type(wrong).__name__}.*{said}.*give"):
             planning.Setting(even, 0.9, [planning.Labeler("crowd", wrong)])
     with pytest.raises(ValueError, match=r"noise is a DifficultyFallibility.*give independent labelers"):

@@ -48,7 +48,7 @@ MEASURED = [  # page, what it says, benchmark, where it comes from
     (JUDGES, "differences were covered in .92 to .99", "groups", "1 in 10 0.933 / 0.261 0.919"),
     (JUDGES, "at least .98 had the right sign", "groups", "0.958 / 0.625 0.953 / 1.008 0.981"),
     (JUDGES, "300 found .7 and more", "errs_on", "planted sharp n = 300 0.013 (0.003) 0.71 (0.03)"),
-    (BELIEF, "drawn from the prior itself, 98 % were covered and a third", "honesty", "said in .33 of all sets"),
+    (BELIEF, "drawn from the prior itself, 98 % were covered and a third", "honesty", "in .33 of all sets"),
     (SCORES, "in 93 to 98 % of nine simulated settings", "curves", "(40, 0.5, 1, 400, 1.5, 0.2) 0.93"),
     (SCORES, "in 93 to 98 % of nine simulated settings", "curves", "(40, 0.5, 5, 400, 1.5, 0.2) 0.98"),
     (SCORES, "The difference of two classifiers: 95 to 96 %", "comparison", "accuracy, T=3, e=.2 .963"),

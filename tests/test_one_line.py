@@ -78,9 +78,9 @@ class Pair:
 
 def test_what_a_line_says():
     """Numbers and texts as they are, sizes of what is large, names of results, no private field."""
-    law, some = DrawsEstimate(np.arange(9.0)), ((0.25, 0.75),)
+    dist, some = DrawsEstimate(np.arange(9.0)), ((0.25, 0.75),)
     assert repr(Pair(0.123456, np.zeros((2, 3)))) == "Pair(a=0.1235, b=float64[2, 3])"
-    assert repr(Pair(Pair(1, 2), law)) == "Pair(a=Pair(...), b=DrawsEstimate(...))"
+    assert repr(Pair(Pair(1, 2), dist)) == "Pair(a=Pair(...), b=DrawsEstimate(...))"
     assert repr(Pair((1, None, "x"), some)) == "Pair(a=(1, None, 'x'), b=((0.25, 0.75),))"
     assert repr(Pair(2.0, -np.float32(3))) == "Pair(a=2.0, b=-3.0)"
     assert repr(Pair([1] * 5, {"a": 1})) == "Pair(a=(5 items), b={1 items})"

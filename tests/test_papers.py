@@ -148,7 +148,7 @@ def test_reasons_of_cells_that_differ_are_facts():
     assert sorted(f"{cancer['ours']:.0f}") == sorted(f"{cancer['paper']:.0f}")
 
 
-def test_two_errors_of_a_skewed_law_are_where_one_of_44_lies():
+def test_two_errors_of_a_skewed_dist_are_where_one_of_44_lies():
     values = np.random.default_rng(0).exponential(size=4000)
     high, low = (harness.over_sets("", "", paper, values) for paper in (5.0, 0.0))
     assert high.ours + 2 * high.error == pytest.approx(-np.log(stats.norm.sf(2)), rel=0.08)

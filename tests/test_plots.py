@@ -79,9 +79,9 @@ def notes(ax):
 
 
 def test_estimate_as_density():
-    law = DensityEstimate(np.linspace(0.3, 0.7, 801), stats.norm.pdf(np.linspace(0.3, 0.7, 801), 0.5, 0.03))
+    dist = DensityEstimate(np.linspace(0.3, 0.7, 801), stats.norm.pdf(np.linspace(0.3, 0.7, 801), 0.5, 0.03))
     draws = np.append(np.random.default_rng(0).normal(0.5, 0.03, 4000), np.nan)
-    ax = plots.plot_estimate(law, level=0.9, ideal=0.52, metric="recall", name="exact", draws=draws)
+    ax = plots.plot_estimate(dist, level=0.9, ideal=0.52, metric="recall", name="exact", draws=draws)
     assert ax.get_xlabel() == "recall $P_D$" and ax.get_ylabel() == "posterior density"
     assert set(legend(ax)) == {"draws", "exact", "90 % region", "mean", "mode", "true value"}
     assert ax.get_ylim()[0] == 0 and ax.get_xlim()[0] < 0.52 < ax.get_xlim()[1]
@@ -95,9 +95,9 @@ def test_estimate_as_density():
 
 
 def test_estimate_as_probabilities():
-    law = PmfEstimate(np.array([0.0, 0.25, 0.5, 0.75]), np.array([0.1, 0.2, 0.5, 0.2]), lattice=True)
+    dist = PmfEstimate(np.array([0.0, 0.25, 0.5, 0.75]), np.array([0.1, 0.2, 0.5, 0.2]), lattice=True)
     ax = plots.plot_estimate(
-        law, level=0.85, metric="precision", ideal=0.5, draws=np.array([0.5, 0.5, 0.25, 0.75])
+        dist, level=0.85, metric="precision", ideal=0.5, draws=np.array([0.5, 0.5, 0.25, 0.75])
     )
     assert ax.get_ylabel() == "posterior probability"
     outside, inside = ([s[1] for s in stems.get_segments()] for stems in ax.collections)
@@ -105,7 +105,7 @@ def test_estimate_as_probabilities():
     np.testing.assert_allclose(inside, [[0.25, 0.2], [0.5, 0.5], [0.75, 0.2]])
     np.testing.assert_allclose([bar.get_height() for bar in ax.patches], [0, 0.25, 0.5, 0.25])
     assert marks(ax, "^").tolist() == [[0.5, 0.5]]
-    assert plots.plot_estimate(law, ideal=0.5).get_ylim()[0] == 0
+    assert plots.plot_estimate(dist, ideal=0.5).get_ylim()[0] == 0
 
 
 @pytest.mark.parametrize(
@@ -115,8 +115,8 @@ def test_estimate_as_probabilities():
         (PmfEstimate(np.array([0.4]), np.ones(1), lattice=True), "posterior: no uncertainty"),
     ],
 )
-def test_estimate_without_a_density(law, sentence):
-    ax = plots.plot_estimate(law, metric="f2")
+def test_estimate_without_a_density(dist, sentence):
+    ax = plots.plot_estimate(dist, metric="f2")
     assert sentence in (notes(ax) or legend(ax)) and ax.get_xlabel() == "$F_{2}$"
 
 
@@ -140,12 +140,12 @@ def test_metrics(results):
     names = [text.get_text() for text in ax.get_yticklabels()]
     assert names == ["accuracy", "precision", "recall", "false alarms", "F1"]
     rows = -np.arange(5)
-    means = [law.mean for law in result.metrics.values()]
+    means = [dist.mean for dist in result.metrics.values()]
     np.testing.assert_allclose(marks(ax, "o"), np.stack([means, rows], 1))
     votes = list(result.baselines["majority_vote"].values())
     np.testing.assert_allclose(marks(ax, "x"), np.stack([votes, rows], 1))
     bars = [line.get_xdata() for line in ax.get_lines() if line.get_marker() == "None"]
-    np.testing.assert_allclose(bars, [law.interval(0.95) for law in result.metrics.values()])
+    np.testing.assert_allclose(bars, [dist.interval(0.95) for dist in result.metrics.values()])
     assert "95 %" in ax.get_legend().get_title().get_text() and ax.get_xlim()[1] <= 1.01
     assert legend(ax) == ["mean and interval", "majority vote", "true value"]
     interval = result.accuracy.interval(0.95)
@@ -154,39 +154,39 @@ def test_metrics(results):
 
 def test_every_assumption_of_every_metric_is_in_the_picture_with_its_own_colour(results):
     """Five assumptions: means only, and the lowest tick of the last metric is above the axis."""
-    law = results["bayes"].metrics
-    parts = tuple(Assumption(f"a{j}", f"if {j}", law) for j in range(5))
+    dist = results["bayes"].metrics
+    parts = tuple(Assumption(f"a{j}", f"if {j}", dist) for j in range(5))
     ax = plots.plot_metrics(replace(results["bayes"], what_if=parts), assumptions=True)
     bottom = ax.get_ylim()[0]
     heights = [line.get_ydata()[0] for line in ax.lines]
     assert min(heights) > bottom + 0.05
     ticks = [line for line in ax.lines if line.get_markersize() == 5 and len(line.get_xdata()) == 1]
-    assert len(ticks) == 5 * len(law)
-    assert [line.get_xdata()[0] for line in ticks] == [one.mean for one in law.values() for _ in parts]
+    assert len(ticks) == 5 * len(dist)
+    assert [line.get_xdata()[0] for line in ticks] == [one.mean for one in dist.values() for _ in parts]
     assert legend(ax)[2:] == [f"if {j}" for j in range(5)]
     bar = next(line for line in ax.lines if line.get_linewidth() == 5)
     assert len({line.get_color() for line in ticks} | {bar.get_color()}) == 6
-    assert len([line for line in ax.lines if line.get_linewidth() == 5]) == len(law)  # one bar a metric
+    assert len([line for line in ax.lines if line.get_linewidth() == 5]) == len(dist)  # one bar a metric
 
 
 def test_metrics_that_are_not_identified_or_below_zero(results):
     nothing = {metric: point_estimate(np.nan) for metric in results["bayes"].metrics}
     ax = plots.plot_metrics(replace(results["bayes"], metrics=nothing))
     assert notes(ax) == ["not identified"] * 5 and len(marks(ax, "o")) == 0 and len(marks(ax, "x")) == 5
-    law = PmfEstimate(np.array([-0.4, -0.2, 0.0]), np.array([0.3, 0.4, 0.3]), lattice=True)
-    ax = plots.plot_metrics(replace(results["bayes"], metrics={"macro_kappa": law}))
+    dist = PmfEstimate(np.array([-0.4, -0.2, 0.0]), np.array([0.3, 0.4, 0.3]), lattice=True)
+    ax = plots.plot_metrics(replace(results["bayes"], metrics={"macro_kappa": dist}))
     assert ax.get_xlim()[0] < -0.4 and "kappa" in ax.get_yticklabels()[0].get_text()
 
 
 def test_comparison(results):
-    law = results["bayes"].accuracy
-    answers = {"exact": law, "labelers": np.array([0.7, 0.8, np.nan]), "vote": 0.75, "none": np.nan}
+    dist = results["bayes"].accuracy
+    answers = {"exact": dist, "labelers": np.array([0.7, 0.8, np.nan]), "vote": 0.75, "none": np.nan}
     figure, mine = plt.subplots()
     ax = plots.plot_comparison(answers, ideal=0.1, metric="accuracy", ax=mine)
     assert ax is mine and plt.get_fignums() == [figure.number]
     assert [t.get_text() for t in ax.get_yticklabels()] == list(answers)
     assert marks(ax, "d").tolist() == [[0.7, -1], [0.8, -1], [0.75, -2]]
-    assert marks(ax, "o")[0, 0] == law.mean and marks(ax, "^")[0, 0] == law.mode
+    assert marks(ax, "o")[0, 0] == dist.mean and marks(ax, "^")[0, 0] == dist.mode
     assert notes(ax)[1:] == ["0.700 to 0.800", "0.750", "not defined"]
     assert ax.get_xlim()[0] < 0.1 and ax.get_xlabel() == "accuracy"
 
@@ -201,7 +201,7 @@ def test_a_range_is_a_bar_without_density(results):
     assert marks(ax, "d").tolist() == [[hull.mean, 0]] and notes(ax)[0] == f"{low:.3f} to {high:.3f} (range)"
     assert "the middle of a range" in legend(ax) and "without uncertainty" not in legend(ax)
     ax = plots.plot_estimate(hull, metric="accuracy", ideal=0.5)
-    assert legend(ax)[:2] == ["posterior: range at 95 %, no law", "its middle"]
+    assert legend(ax)[:2] == ["posterior: range at 95 %", "middle of the range"]
     span = ax.patches[0].get_extents().transformed(ax.transData.inverted())
     np.testing.assert_allclose([span.x0, span.x1], [low, high], atol=1e-9)
 
@@ -235,7 +235,7 @@ def test_joint_on_the_precision_recall_plane(results):
     assert legend(ax) == ["exact, mean", "exact, mode"]
 
 
-def test_one_joint_law_over_another(results):
+def test_one_joint_dist_over_another(results):
     ax = plots.plot_joint(results["bayes"].joint(*ROC), look=plots.Look("exact"))
     filled = sum(isinstance(c, QuadContourSet) and c.filled for c in ax.collections)
     plots.plot_joint(results["empirical_bayes"].joint(*ROC), ax=ax, look=plots.Look("ratios", fill=False))
@@ -251,7 +251,7 @@ def test_chance_is_drawn_where_it_is_in_sight():
     assert "chance" not in legend(plots.plot_joint(near, plot_chance_level=False))
 
 
-def test_regions_of_a_normal_law_are_its_ellipses():
+def test_regions_of_a_normal_dist_are_its_ellipses():
     """The region at `level` of two normals is the ellipse with squared radius -2 log(1 - level)."""
     mean, covariance = np.array([0.6, 0.3]), np.array([[4.0, -2.4], [-2.4, 4.0]]) * 1e-4
     normal = stats.multivariate_normal(mean, covariance)
@@ -270,7 +270,7 @@ def test_regions_of_a_normal_law_are_its_ellipses():
 
 
 def test_regions_reach_the_edge_of_the_unit_square():
-    """A law that leans against recall 1 keeps its highest density there."""
+    """A distribution that leans against recall 1 keeps its highest density there."""
     n = np.arange(200, 221)
     points = np.stack(np.meshgrid(n / 220, np.arange(10, 31) / 100, indexing="ij"), -1).reshape(-1, 2)
     weight = np.exp(-(1 - points[:, 0]) / 0.02 - (points[:, 1] - 0.2) ** 2 / 0.001)
@@ -278,7 +278,7 @@ def test_regions_reach_the_edge_of_the_unit_square():
     assert x[-1] > 0.998 and density.max(axis=1).argmax() >= x.size - 12
 
 
-def test_joint_law_of_constants_has_marks_only():
+def test_joint_dist_of_constants_has_marks_only():
     ax = plots.plot_joint(JointEstimate(*ROC, np.array([[0.8, 0.2]]), np.ones(1), 1.0))
     assert marks(ax, "o").tolist() == [[0.2, 0.8]]
     assert not [c for c in ax.collections if isinstance(c, QuadContourSet)]
@@ -316,10 +316,10 @@ def test_axes_are_named_by_the_registry_of_metrics(monkeypatch):
 # ---- answers
 
 
-def share(num_gold, mean, spread=0.05, law=DrawsEstimate):
+def share(num_gold, mean, spread=0.05, dist=DrawsEstimate):
     """A prevalence as `jt.prevalence` returns it."""
     draws = np.random.default_rng(num_gold).normal(mean, spread, 500)
-    shares = {"no": law(1 - draws), "yes": law(draws)} if spread else {}
+    shares = {"no": dist(1 - draws), "yes": dist(draws)} if spread else {}
     return Prevalence(
         0.9,
         "post-stratification",
@@ -346,7 +346,7 @@ def test_an_evaluation_in_one_line(result):
     figure = result.plot(full=True)
     metrics, confusion, checks = figure.axes
     assert len(alone.lines) == len(metrics.lines) and alone.get_xlabel() == "value of the metric"
-    means = [law.mean for law in result.metrics.values()]
+    means = [dist.mean for dist in result.metrics.values()]
     drawn = np.concatenate([line.get_xdata() for line in metrics.lines if line.get_marker() == "o"])
     np.testing.assert_allclose(drawn, means)
     shade = result.confusion_matrix / result.confusion_matrix.sum(axis=1, keepdims=True)
@@ -367,7 +367,7 @@ def test_the_default_picture_fits_nothing_and_assumptions_are_asked_for(results,
     assert learned.plot(ax) is mine and len(alone.lines) == len(ax.lines) and not fitted
     (more,) = learned.plot(assumptions=True).axes
     assert fitted and len(more.lines) == len(alone.lines) + len(rows) * len(law)
-    assert legend(alone) + ["if 0", "if 1"] == legend(more) and len(learned.plot(full=True).axes) > 1
+    assert legend(more) == [*legend(alone), "if 0", "if 1"] and len(learned.plot(full=True).axes) > 1
 
 
 def test_a_block_with_the_true_value(result):
@@ -383,7 +383,7 @@ def test_shares_and_the_progress_of_gold():
     crosses = np.concatenate([line.get_xydata() for line in ax.lines if line.get_marker() == "x"])
     assert crosses.tolist() == [[0.4, 0], [0.6, -1]]
     assert [text.get_text() for text in ax.get_legend().get_texts()] == [
-        "share [interval]",
+        "share and interval",
         "share of labels",
     ]
     many = [found, share(0, 0.6, 0), share(10, 0.65, 0.1)]
@@ -398,7 +398,7 @@ def test_shares_and_the_progress_of_gold():
 
 
 def test_regions_of_every_assumption(result):
-    """An answer of one law has one filled region; of several, an outline for each."""
+    """An answer of one distribution has one filled region; of several, an outline for each."""
     one = plots.plot_joints(result)
     assert one.get_xlabel() == "false-alarm rate $P_{FA}$"
     joint = result.joint()
@@ -410,7 +410,7 @@ def test_regions_of_every_assumption(result):
     several = replace(result, what_if=parts)
     texts = [text.get_text() for text in plots.plot_joints(several).get_legend().get_texts()]
     assert texts[0] == "if this" and "if that" in texts and texts[-1] == "no region: by vote"
-    with pytest.raises(ValueError, match="no assumption of this answer"):
+    with pytest.raises(ValueError, match="no joint distribution of its table; use plot_metrics"):
         plots.plot_joints(replace(result, what_if=parts[2:]))
 
 
@@ -507,13 +507,13 @@ def test_scores_of_every_class_and_their_averages():
     p = np.eye(3)[y] * 0.5 + rng.random((60, 3)) * 0.5
     found = jt.evaluate_class_scores(p, labels, noise=jt.noise.Symmetric(0.1, 3), prior=np.full(3, 1 / 3))
     auc, *curves = found.plot().axes
-    laws = [*(one.auc for one in found.each.values()), found.auc["macro"], found.auc["weighted"]]
-    np.testing.assert_allclose(across(auc), [law.mean for law in laws])
+    dists = [*(one.auc for one in found.each.values()), found.auc["macro"], found.auc["weighted"]]
+    np.testing.assert_allclose(across(auc), [dist.mean for dist in dists])
     precision = [*(one.average_precision for one in found.each.values()), *found.average_precision.values()]
-    np.testing.assert_allclose(across(auc, "s"), [law.mean for law in precision])
+    np.testing.assert_allclose(across(auc, "s"), [dist.mean for dist in precision])
     assert [ax.get_title() for ax in curves] == ["ROC curve", "Precision and recall"]
     frame = found.to_frame("pandas")
-    np.testing.assert_allclose(frame["auc"], [law.mean for law in laws])
+    np.testing.assert_allclose(frame["auc"], [dist.mean for dist in dists])
     assert frame["class"].tolist() == ["0", "1", "2", "macro average", "weighted average"]
 
 
@@ -601,7 +601,7 @@ def test_curve_density():
 
 
 def test_reliability(case):
-    """Bars are the law of the share in each bin; with known classes the share itself."""
+    """Bars are the distribution of the share in each bin; with known classes the share itself."""
     y, score, _ = case
     p = 1 / (1 + np.exp(-score))
     z = np.where(np.random.default_rng(1).random((300, 3)) < 0.2, 1 - y[:, None], y[:, None])

@@ -1,4 +1,5 @@
-"""Su 5.1: every law that the simulator draws from, by exact probabilities and by batches of data sets."""
+"""Su 5.1: every distribution that the simulator draws from, by exact probabilities and by batches of data
+sets."""
 
 import itertools
 
@@ -32,17 +33,17 @@ def participation_by_loops(eta):
     return p / p.sum()
 
 
-def follows(counts, law):
-    """What is impossible never happens, and the rest as often as the law says, by chi-square."""
-    possible = law > 0
+def follows(counts, dist):
+    """What is impossible never happens, and the rest as often as the distribution says, by chi-square."""
+    possible = dist > 0
     assert counts[~possible].sum() == 0
     if possible.sum() > 1:
-        assert scipy.stats.chisquare(counts[possible], counts.sum() * law[possible]).pvalue >= 1e-4
+        assert scipy.stats.chisquare(counts[possible], counts.sum() * dist[possible]).pvalue >= 1e-4
 
 
 @pytest.mark.parametrize("eta", [[0.3, 0.6, 0.1], [0.02, 0.01, 0.03], [0.0, 0.5, 1.0], [1.0, 0.2, 0.0]])
-def test_participation_law(eta):
-    """Chi-square over all sets of labelers against the law of redrawing; false alarm 1e-4 each."""
+def test_participation_dist(eta):
+    """Chi-square over all sets of labelers against the distribution of redrawing; false alarm 1e-4 each."""
     mask = np.asarray(sample_participation(jax.random.key(1), np.array(eta), 50_000))
     assert mask.any(axis=1).all()
     counts = np.bincount(mask @ 2 ** np.arange(len(eta))[::-1], minlength=2 ** len(eta))
@@ -50,7 +51,7 @@ def test_participation_law(eta):
 
 
 def test_a_thousand_data_sets_by_vmap():
-    """Joint law of (y, y_pred, z) of one sample over 1000 data sets of 20 samples; false alarm 1e-4."""
+    """JoinStudent's t of (y, y_pred, z) of one sample over 1000 data sets of 20 samples; false alarm 1e-4."""
     noise = ConfusionMatrices([[[0.9, 0.1], [0.3, 0.7]], [[0.6, 0.4], [0.1, 0.9]]])
     eta = np.array([0.6, 0.5])
     run = jax.jit(jax.vmap(lambda key: simulate(key, 20, PRIOR, CONFUSION, noise, eta)[:3]))
@@ -111,12 +112,12 @@ def test_the_paper_simulator_draws_its_parameters():
     data = run(jax.random.split(jax.random.key(6), 500))
     assert isinstance(data, Simulated) and isinstance(data.noise, DifficultyFallibility)
     assert data.noise.num_classes == 2
-    for drawn, law in (
+    for drawn, dist in (
         (data.noise.difficulty, scipy.stats.beta(1, 5)),
         (data.noise.fallibility, scipy.stats.uniform(0, 0.4)),
         (data.participation, scipy.stats.uniform(0, 1)),
     ):
-        assert scipy.stats.kstest(np.asarray(drawn).reshape(-1), law.cdf).pvalue >= 1e-4
+        assert scipy.stats.kstest(np.asarray(drawn).reshape(-1), dist.cdf).pvalue >= 1e-4
     z, y = np.asarray(data.z), np.asarray(data.y)
     assert (z >= 0).any(axis=2).all()
     # The share of wrong labels among the given ones, against the average of (60) over the same cells.
@@ -129,7 +130,7 @@ def test_the_paper_simulator_draws_its_parameters():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", [(1, 5), (5, 1), (1, 1), (2, 3), (0.5, 1)])
-def test_difficulties_follow_the_beta_law(shape):
+def test_difficulties_follow_the_beta_dist(shape):
     drawn = sample_difficulty(jax.random.key(7), 20_000, *shape)
     assert drawn.dtype == jnp.float64 and (drawn >= 0).all() and (drawn <= 1).all()
     assert scipy.stats.kstest(np.asarray(drawn), scipy.stats.beta(*shape).cdf).pvalue >= 1e-4

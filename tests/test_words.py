@@ -74,7 +74,7 @@ SCREENS = (
     "evaluate judges.csv --rater judge_c --gold column:gold", "labelers labels.csv --fast",
     "evaluate labels.csv --predictions a.csv --method majority_vote", "consensus labels.csv",
     "prevalence judges.csv --gold column:gold", "ask judges.csv --truth --num 5", "inspect labels.csv",
-    "inspect judges.csv --full", "agreement labels.csv", "clean labels.csv --budget 5",
+    "inspect judges.csv --full", "agreement labels.csv",
     "correct --called 680/1000 --sensitivity 45/50 --specificity 40/50",
     "correct --differ 68/1000 --mislabeling 2/200", "compare labels.csv a.csv b.csv --gold gold.csv",
 )  # fmt: skip
@@ -82,13 +82,14 @@ LONG = (
     "evaluate judges.csv --rater judge_c", "labelers labels.csv --gold gold.csv --full", "models labels.csv",
     "evaluate labels.csv --predictions a.csv --gold gold.csv --full", "prevalence judges.csv",
     "compare labels.csv a.csv b.csv", "labelers judges.csv", "plan labels.csv --sets 1",
+    "clean labels.csv --budget 5",
 )  # fmt: skip
 HELPS = ("", "evaluate", "labelers", "prevalence", "compare", "clean", "ask", "plan", "inspect", "agreement",
          "models", "consensus", "sensitivity", "preferences", "calibrate", "correct", "simulate")  # fmt: skip
 ERRORS = ("evaluate labels.csv", "evaluate labels.csv --predictions none.csv", "ask labels.csv",
           "evaluate labels.csv --rater eve", "labelers none.csv", "evaluate labels.csv --rater ann --plot x",
           "prevalence labels.csv --gold a.csv --assume luck", "clean labels.csv --budget 999",
-          "compare labels.csv a.csv", "plan labels.csv --metric luck")  # fmt: skip
+          "compare labels.csv a.csv", "evaluate labels.csv --rater ann --fast --method tars")  # fmt: skip
 
 
 def sentences(text):

@@ -125,9 +125,7 @@ def unused_counts(
         numbers = [int(text) for text in texts if text.isascii() and text.isdigit()]
         again = len(set(numbers)) < len(numbers) or len(numbers) == 1
         if again and len(numbers) == len(texts) and max(numbers) > 1:
-            what = (
-                f"it may count how often a label was given (up to {max(numbers)}), but each row is one label"
-            )
+            what = f"it may count labels (up to {max(numbers)}), but each row is one label"
             advice = "Write one row per label, each with its worker, or remove the column."
             return (LOOK + source.says(f"column {name!r} was not used; {what}. {advice}"),)
     return ()

@@ -18,9 +18,24 @@ from jtruth.answers.blocks import (
     sentence_notes,
     warning_notes,
 )
-from jtruth.answers.data import law_row
+from jtruth.answers.data import dist_row
 
 __all__ = [
-    "Answer", "Check", "Column", "Curve", "Document", "Matrix", "Note", "Notes", "Queue", "Table",
-    "check_notes", "facts", "finding_notes", "how", "law_row", "sentence_notes", "warning_notes",
+    "Answer",
+    "Check",
+    "Column",
+    "Curve",
+    "Document",
+    "Matrix",
+    "Note",
+    "Notes",
+    "Queue",
+    "Table",
+    "check_notes",
+    "dist_row",
+    "facts",
+    "finding_notes",
+    "how",
+    "sentence_notes",
+    "warning_notes",
 ]  # fmt: skip

@@ -210,8 +210,8 @@ class Document(NamedTuple):
         return self._replace(blocks=(*self.blocks, *blocks), next=next or self.next)
 
 
-def law_column(name: str, title: str, form: str = ".3f") -> Column:
-    """Mean and interval of a law that a row holds under its name."""
+def dist_column(name: str, title: str, form: str = ".3f") -> Column:
+    """Mean and interval of a distribution that a row holds under its name."""
     return Column((name, "mean"), title, ((name, "low"), (name, "high")), form)
 
 

@@ -61,13 +61,13 @@ def _put(tree: dict[str, Any], path: list[str], value: Any) -> None:
     tree[name] = old | value if isinstance(old, dict) and isinstance(value, dict) else value
 
 
-def law_row(law: Any, level: float) -> dict[str, Any]:
+def dist_row(dist: Any, level: float) -> dict[str, Any]:
     """Mean, mode, sd, shortest interval and the probability that the number is defined, of an `Estimate`."""
     names = ("mean", "mode", "sd", "low", "high", "probability_defined")
-    if law.mean != law.mean:  # never defined: there is no more to ask
-        return dict.fromkeys(names) | {"probability_defined": plain_json(law.probability_defined)}
-    low, high = law.interval(level)
-    values = (law.mean, law.mode, law.sd, low, high, law.probability_defined)
+    if dist.mean != dist.mean:  # never defined: there is no more to ask
+        return dict.fromkeys(names) | {"probability_defined": plain_json(dist.probability_defined)}
+    low, high = dist.interval(level)
+    values = (dist.mean, dist.mode, dist.sd, low, high, dist.probability_defined)
     row = dict(zip(names, values, strict=True))
     return {name: plain_json(value) for name, value in row.items()}
 
@@ -106,11 +106,13 @@ def answer_frame(document: Document, backend: str | None = None, table: str | No
 
 
 def table_rows(table: Table) -> list[dict[str, Any]]:
-    """Flat rows: its name first, then numbers and words; the mean of a law is called as the law."""
+    """Flat rows: its name first, then numbers and words; the mean has the name of its posterior."""
     rows = [{table.key: row[table.key]} | dict(_flat(row, "")) for row in table.rows]
     names = dict.fromkeys(name for row in rows for name in row)
     folders = {n for n in names if any(other.startswith(f"{n}_") for other in names)}
-    empty = {n for n in folders if all(row.get(n) is None for row in rows)}  # a law that is missing somewhere
+    empty = {
+        n for n in folders if all(row.get(n) is None for row in rows)
+    }  # a distribution that is missing somewhere
     return [{name: row.get(name) for name in names if name not in empty} for row in rows]
 
 

@@ -38,10 +38,10 @@ _FORM = "write NAME >= LIMIT with one of >= > <= <, such as {!r}"
 class Quantity(NamedTuple):
     """A number that a requirement may be about."""
 
-    law: Any  # an `Estimate`
+    dist: Any  # an `Estimate`
     variance: float = float("nan")  # that one verified item would have; NaN: as it has of a share
-    turned: bool = False  # whether the number is minus that of `law`
-    sure: float = 0.0  # a less probable side of a limit is not reported: `law` makes it too sure
+    turned: bool = False  # whether the number is minus that of `distribution`
+    sure: float = 0.0  # a less probable side of a limit is not reported: `distribution` makes it too sure
 
     __repr__ = one_line
 
@@ -133,17 +133,17 @@ def require(
     return Gate(answer, float(confidence), rows)
 
 
-def named_quantity(text: str, laws: Any, noun: str, metrics: Sequence[str] = ()) -> Quantity:
-    """The number that a requirement calls "m1", "m1 accuracy" or "m1 - m2"; `laws` have them by name.
+def named_quantity(text: str, dists: Any, noun: str, metrics: Sequence[str] = ()) -> Quantity:
+    """The number that a requirement calls "m1", "m1 accuracy" or "m1 - m2"; `dists` have them by name.
 
     How much one verified item says of a difference: as if both were right independently of each other.
     """
-    values: Mapping[str, Any] = laws.values
-    differences: Mapping[tuple[str, str], Any] = laws.differences
+    values: Mapping[str, Any] = dists.values
+    differences: Mapping[tuple[str, str], Any] = dists.differences
     said = {name: (name, *(f"{name} {metric}" for metric in metrics)) for name in values}
-    for name, law in values.items():
+    for name, dist in values.items():
         if text in said[name]:
-            return Quantity(law)
+            return Quantity(dist)
     for pair, turned in product(differences, (False, True)):
         a, b = pair[::-1] if turned else pair
         if any(text in (f"{one} - {two}", f"{one}-{two}") for one, two in product(said[a], said[b])):
@@ -187,10 +187,10 @@ def _row(
     text: str, found: Quantity, sign: str, limit: float, confidence: float, num_gold: int
 ) -> dict[str, Any]:
     """Probability and verdict of a requirement, ready for JSON."""
-    law, more, strict = found.law, sign[0] in ">≥", sign in "<>"
+    dist, more, strict = found.dist, sign[0] in ">≥", sign in "<>"
     if found.turned:
         limit, more = -limit, not more
-    p = law.p_above(limit, strict=strict == more)
+    p = dist.p_above(limit, strict=strict == more)
     p = p if more else 1 - p
     verdict = MET if p >= confidence else NOT_MET if 1 - p >= confidence else OPEN
     if max(p, 1 - p) < found.sure:
@@ -203,14 +203,14 @@ def _row(
 def gold_to_decide(found: Quantity, limit: float, confidence: float, num_gold: int) -> int | None:
     """About how many verified items decide on which side of a limit a number is (see above); None: too many.
 
-    >>> class Law: mean, sd = 0.85, 0.05
-    >>> gold_to_decide(Quantity(Law), 0.8, 0.95, 50)
+    >>> class Dist: mean, sd = 0.85, 0.05
+    >>> gold_to_decide(Quantity(Dist), 0.8, 0.95, 50)
     140
     """
-    distance = abs(found.law.mean - limit)
-    middle = (found.law.mean + limit) / 2  # of a share the variance changes on the way
+    distance = abs(found.dist.mean - limit)
+    middle = (found.dist.mean + limit) / 2  # of a share the variance changes on the way
     of_one = middle * (1 - middle) if isnan(found.variance) else found.variance
-    of_one = found.law.sd**2 * num_gold if num_gold else of_one
+    of_one = found.dist.sd**2 * num_gold if num_gold else of_one
     if not distance > 0:
         return None
     needed = of_one * (float(ndtri(confidence)) / distance) ** 2

@@ -46,9 +46,7 @@ def terminal_text(
     width = max(width, 2 * _LEAST)
     say = lambda text, before="": [] if not text else wrapped(escaped(words(text)), width, before)  # noqa: E731
     head = [line for text in (*document.alarms, document.sentence, *document.lines) for line in say(text)]
-    dim = [
-        f"\x1b[2m{line}\x1b[22m" for line in say(read)
-    ]  # `typer.echo` drops these marks in files and pipes
+    dim = [f"\x1b[2m{line}\x1b[22m" for line in say(read)]  # without marks in files and pipes: `typer.echo`
     tail = [*dim, *_next(document.next, width, words, full)]
     if full:
         lines = [*head, *say(document.about), *(say(document.doubt, "!  ") if document.doubt else [])]
@@ -138,8 +136,8 @@ def _block(block: Block, width: int, words: Words) -> list[str]:
 
 def _note(note: Note, width: int, words: Words) -> list[str]:
     mark, verdict = SIGNS[note.sign]
-    verdict = f" ({verdict})" if verdict else ""
-    text = f"{plain(note.name).capitalize()}{verdict}: {note.text}" if note.name else note.text
+    name = f"{plain(note.name).capitalize()}{f' ({verdict})' if verdict else ''}: " if note.name else ""
+    text = f"{name}{note.text}"
     text += "." * (mark not in ("", ">") and text[-1:] not in ".?!")
     return wrapped(escaped(words(text)), width, f"{mark:<2} " if mark else "  ")
 

@@ -9,8 +9,8 @@ two classes, rates known, few distinct samples    exactly, from tables with one 
 otherwise                                         from draws of the unknown rates; ratios linearised
 
 Let m[i, c] = E[M | data, y_i = c]. An answer k of labeler t on sample i depends on the data through y_i
-alone, so the expected drop of the posterior variance of M is, by the law of total variance, exactly the
-variance of E[M | data, k] over the answers; where rates are unknown, averages over their draws d,
+alone, so the expected drop of the posterior variance of M is, by the distribution of total variance, exactly
+the variance of E[M | data, k] over the answers; where rates are unknown, averages over their draws d,
 
     P[k] = mean_d sum_c p_d[i, c] psi_d[t, c, k]
     E[M | k] = mean_d sum_c p_d[i, c] psi_d[t, c, k] m_d[i, c] / P[k].
@@ -38,7 +38,7 @@ from jtruth._random import as_key, seeded
 from jtruth._validation import choose, collapse_rows, positive_of
 from jtruth._validation.in_range import check_codes, check_positive
 from jtruth.answers import Answer, Column, Document, Queue, facts, warning_notes
-from jtruth.information.law import label_law
+from jtruth.information.dist import label_dist
 from jtruth.labels import Labels, must_be_labels
 from jtruth.learning.joint.posterior import fit_joint
 from jtruth.noise import ConfusionMatrices, NoiseModel
@@ -88,10 +88,10 @@ def exact_values(
             moved = log_odds.copy()
             moved[i] = sign * np.inf
             table = count_table(collapse(moved, y_pred))
-            law = table.estimate(metric)
-            defined = float(log(np.array(law.probability_defined)))
+            dist = table.estimate(metric)
+            defined = float(log(np.array(dist.probability_defined)))
             log_p[r, c] = table.log_evidence - np.logaddexp(0.0, -sign * log_odds[i]) + defined
-            mean[r, c] = law.mean if law.probability_defined > 0 else 0.0
+            mean[r, c] = dist.mean if dist.probability_defined > 0 else 0.0
     return softmax(log_p, axis=1)[None], mean[None], now.sd**2
 
 
@@ -309,7 +309,7 @@ def expected_gain_of_labels(
     would say the same again: gain 0.
 
     Args:
-        noise: as for `label_law`; a difficulty for each sample of `labels` is used sample by sample.
+        noise: as for `label_dist`; a difficulty for each sample of `labels` is used sample by sample.
         labels: the labels so far; samples without labels have the prior as posterior.
         prior: (classes,).
 
@@ -331,24 +331,24 @@ def expected_gain_of_labels(
     [[0. 0.]]
     """
     prior = validate_prior(prior, labels.num_classes, labels.class_names)
-    law = label_law(noise, num_labelers=labels.num_labelers)
-    if law.num_classes != labels.num_classes:
-        raise ValueError(f"the labels have {labels.num_classes} classes but the model has {law.num_classes}")
-    if law.of_sample is None:
-        states, stratum = _unobserved(law, labels, prior), None
+    dist = label_dist(noise, num_labelers=labels.num_labelers)
+    if dist.num_classes != labels.num_classes:
+        raise ValueError(f"the labels have {labels.num_classes} classes but the model has {dist.num_classes}")
+    if dist.of_sample is None:
+        states, stratum = _unobserved(dist, labels, prior), None
     elif isinstance(noise, NoiseModel):
         states = class_posterior(noise.log_likelihood(labels), prior)[:, None, :]
-        stratum = jnp.asarray(law.of_sample, jnp.int32)
+        stratum = jnp.asarray(dist.of_sample, jnp.int32)
     else:
         raise ValueError("observed strata do not show which sample is in which: give the noise model")
-    gains = _gains(states, jnp.asarray(np.moveaxis(law.rows, 1, 0), states.dtype), stratum)
+    gains = _gains(states, jnp.asarray(np.moveaxis(dist.rows, 1, 0), states.dtype), stratum)
     return jnp.where(jnp.asarray(labels.has_labelled()), 0.0, gains)
 
 
-def _unobserved(law: Strata, labels: Labels, prior: np.ndarray) -> Float[Array, "samples strata classes"]:
+def _unobserved(dist: Strata, labels: Labels, prior: np.ndarray) -> Float[Array, "samples strata classes"]:
     """p(stratum, class | labels of the sample): Bayes' rule with pairs of both as the classes."""
-    strata, _, classes, _ = law.rows.shape
-    (rows, weights, share) = current(law.rows, law.weights, prior)
+    strata, _, classes, _ = dist.rows.shape
+    (rows, weights, share) = current(dist.rows, dist.weights, prior)
     labeler, label = jnp.asarray(labels.labeler), jnp.asarray(labels.label)
     log_rows = safe_log(jnp.moveaxis(rows, 3, 0))  # (symbols, strata, labelers, classes)
     of_label = log_rows[label, :, labeler].reshape(-1, strata * classes)

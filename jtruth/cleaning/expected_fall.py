@@ -297,9 +297,8 @@ def stopping_advice(
     worth_it = gain >= worth or chance > 1 - _SURE
     verdict = "More cleaning may be worthwhile" if worth_it else "More cleaning is not worthwhile"
     sentence = (
-        f"{verdict}: the expected change in accuracy from {num} more checks is {100 * gain:+.2g} points (90 "
-        f"% interval {100 * low:+.2g} to {100 * high:+.2g}); P(at least {100 * worth:g} points) = "
-        f"{chance:.2f}."
+        f"{verdict}: {num} more checks change accuracy by {100 * gain:+.2g} points (90 % interval "
+        f"{100 * low:+.2g} to {100 * high:+.2g}); P(at least {100 * worth:g} points) = {chance:.2f}."
     )
     return Advice(gain, low, high, error, chance, num, worth_it, sentence)
 

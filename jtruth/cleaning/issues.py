@@ -208,11 +208,11 @@ def suspicious_labels(
         interval = float(min(e[0] for e in ends)) if tells else 0.0, float(max(e[1] for e in ends))
     else:
         known = checked_gold(gold, labels.num_samples, labels.num_classes)
-        law = wrong_share(counts, means[0], known)
-        low, high = law.interval(level)
+        dist = wrong_share(counts, means[0], known)
+        low, high = dist.interval(level)
         design = "at random" if known.at_random else "as their table says"
         caution, size = _OF_GOLD.format((known.classes >= 0).sum(), design), label.size
-        expected, interval, each = float(law.mean * size), (float(low * size), float(high * size)), ()
+        expected, interval, each = float(dist.mean * size), (float(low * size), float(high * size)), ()
         means[0] = clamp(means[0], known.classes)
         gold_of_label = known.classes[sample]
         rows = [np.where(gold_of_label >= 0, gold_of_label != label, row) for row in rows]
@@ -260,7 +260,7 @@ def checked_gold(gold: Any, num_samples: int, num_classes: int) -> Gold:
 def wrong_share(
     counts: Float[np.ndarray, "samples classes"], posterior: Float[np.ndarray, "samples classes"], known: Gold
 ) -> StudentEstimate:
-    """Law of the share of all labels that are wrong; `counts` are the labels of each class of a sample."""
+    """Posterior of the share of all labels that are wrong; `counts`: labels of each class of a sample."""
     counts = counts / counts.sum(axis=1).mean()  # then a surprise is all labels of a sample, not one of them
     labels = counts.sum(axis=1)
     wrong = labels[:, None] - counts  # of a sample, for each class it may have
@@ -273,7 +273,7 @@ def wrong_share(
     return ppi_ratio(
         (wrong_of_gold, labels[rows]), (expected, labels), sample, bounds=bounds, power=POWER,
         possible=(wrong[rows], np.repeat(labels[rows, None], counts.shape[1], axis=1)),
-    ).law  # fmt: skip
+    ).dist  # fmt: skip
 
 
 def _posterior(values: Any, labels: Labels, name: str) -> np.ndarray:

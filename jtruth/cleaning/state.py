@@ -93,7 +93,7 @@ class State(NamedTuple):
 
     @property
     def consolidated(self) -> Consolidated:
-        """One label for each sample and its law; an answer takes the place of the labels."""
+        """One label for each sample and its distribution; an answer takes the place of the labels."""
         label, rates = self.noisy.label.copy(), self.noisy.rates.copy()
         for sample, answer in self.answers:
             label[sample], rates[sample] = answer, self.oracle

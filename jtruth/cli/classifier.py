@@ -78,8 +78,7 @@ def evaluate(args: Any) -> None:
         )
     if args.scores or args.by is not None:
         refuse(
-            {"--calibration": args.calibration},
-            "grades one classifier or labeler: leave out --scores and --by",
+            {"--calibration": args.calibration}, "grades one classifier or labeler: omit --scores and --by"
         )
     if not args.scores:
         idle = {"--threshold": args.threshold, "--cost": args.cost}

@@ -86,9 +86,7 @@ def _failed(problem: Exception) -> NoReturn:
     if os.environ.get("JTRUTH_TRACEBACK"):
         raise problem
     what = f"{type(problem).__name__}: {problem}"
-    _end(
-        f"this is a bug in jtruth, please report it ({what}). JTRUTH_TRACEBACK=1 shows the traceback", FAILED
-    )
+    _end(f"this is a bug in jtruth, please report it ({what}). JTRUTH_TRACEBACK=1 shows where", FAILED)
 
 
 _SMALLER = "Check that the file and the column of labels are the right ones, or use fewer samples"

@@ -490,7 +490,5 @@ def class_code(name: str | None, labels: Labels | None) -> int:
     if name is None:
         return 1
     if not (name.isascii() and name.isdigit()):
-        raise ValueError(
-            f"--positive {name!r}: without a file of labels, classes are numbers such as 0 and 1"
-        )
+        raise ValueError(f"--positive {name!r}: without a file of labels, classes are numbers (0, 1)")
     return int(name)

@@ -13,7 +13,7 @@ from jtruth._random import Key, as_key, seeded, stream
 from jtruth._validation import as_list, brief, collapse_rows
 from jtruth._validation.words import number_of, plain, some
 from jtruth.answers import Answer, Column, Document, Table, facts, how, warning_notes
-from jtruth.answers.blocks import facts_of, law_column
+from jtruth.answers.blocks import dist_column, facts_of
 from jtruth.evaluation.agreement import in_common
 from jtruth.inspection import coefficient_table
 from jtruth.learning.values import Values, members
@@ -54,9 +54,7 @@ class SetAgreement(Answer):
         first = self.overall[self.distance]
         order = np.argsort([row["value"] for row in classes], kind="stable").tolist()  # undefined ones last
         known = [classes[k] for k in order if not np.isnan(classes[k]["value"])]
-        sentence = (
-            f"Alpha of sets ({_TITLES[self.distance]}) is {first}, where 0 is chance and 1 full agreement."
-        )
+        sentence = f"Alpha of sets ({_TITLES[self.distance]}) is {first} (0: chance, 1: full agreement)."
         if len(known) > 1:
             ends = [f"{plain(row['class'])!r} ({row['value']:.3f})" for row in (known[0], known[-1])]
             sentence += f" Agreement is lowest on {ends[0]} and highest on {ends[1]}."
@@ -141,7 +139,7 @@ class RatingAgreement(Answer):
         note = "If differences are normal, 95 % of them lie between the limits."
         note += f" {left} pairs with narrower limits or fewer tasks are not shown." if left else ""
         ways = "" if self.complete else ", approximate because ratings are missing (Henderson's method 3)"
-        columns = [law_column(t.split()[0], t, ".3g") for t in ("bias", "lower limit", "upper limit")]
+        columns = [dist_column(t.split()[0], t, ".3g") for t in ("bias", "lower limit", "upper limit")]
         blocks = (
             coefficient_table("overall", "All raters together", self.overall, _TASKS, titles=_TITLES),
             Table("pairs", "Limits of agreement (first rater minus second), widest first", "pair",
@@ -207,9 +205,7 @@ def _shared(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, tuple[str, ...], tuple[str, ...]]:
     """Rows of tasks with two labelers or more, by task; codes of tasks and of labelers, names, notes."""
     if len(values.workers) < 2:
-        raise ValueError(
-            f"agreement needs two {what}s, but all rows are by {some(map(plain, values.workers))}"
-        )
+        raise ValueError(f"agreement needs two {what}s, but there is only {some(map(plain, values.workers))}")
     rows = np.flatnonzero(np.bincount(values.sample)[values.sample] > 1)
     rows = rows[np.argsort(values.sample[rows], kind="stable")]
     tasks, task = np.unique(values.sample[rows], return_inverse=True)

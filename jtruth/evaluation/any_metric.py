@@ -31,7 +31,7 @@ from jtruth import _validation as check
 from jtruth._host import log, log_odds
 from jtruth._random import Key, host_rng, stream
 from jtruth._validation.in_range import check_rows, check_shape
-from jtruth.answers import Answer, Column, Document, Table, how, law_row, warning_notes
+from jtruth.answers import Answer, Column, Document, Table, dist_row, how, warning_notes
 from jtruth.answers.blocks import cell_text, check_notes, facts_of
 from jtruth.evaluation import inputs
 from jtruth.evaluation import score_tables as binned
@@ -92,18 +92,18 @@ class MetricPosterior(Answer):
         return next(iter(self.drawn.values())).shape[1:]
 
     def estimate(self, *place: int) -> DrawsEstimate | RangeEstimate:
-        """Law, or range, of one entry; of the number itself without `place`."""
+        """Distribution, or range, of one entry; of the number itself without `place`."""
         if len(place) != len(self._shape):
             raise ValueError(
                 f"the function's values have shape {self._shape}; give {len(self._shape)} indices"
             )
-        laws = [DrawsEstimate(draws[(slice(None), *place)]) for draws in self.drawn.values()]
-        return laws[0] if len(laws) == 1 else RangeEstimate(tuple(laws))
+        dists = [DrawsEstimate(draws[(slice(None), *place)]) for draws in self.drawn.values()]
+        return dists[0] if len(dists) == 1 else RangeEstimate(tuple(dists))
 
     def blocks(self) -> Document:
         """The question, the answer and what stands behind it, for all faces."""
         places = {str(list(p)) if p else "value": p for p in np.ndindex(self._shape)}
-        rows = [{"place": name, **law_row(self.estimate(*p), self.level)} for name, p in places.items()]
+        rows = [{"place": name, **dist_row(self.estimate(*p), self.level)} for name, p in places.items()]
         views = [
             {"name": name, "sentence": ASSUMPTIONS[name].sentence,
              "values": {k: DrawsEstimate(draws[(slice(None), *p)]).mean for k, p in places.items()}}
@@ -362,9 +362,9 @@ def _known(data: inputs.Inputs, num_draws: int, key: Key) -> Iterator[State]:
     if data.symbols is not None:
         yield joint, _bin_rows(odds, data, float(model.prior[1]), num_draws, key)
         return
-    law = symbol_chain(odds, data.y_pred, data.num_symbols)
-    drawn = law.draws(stream(key, "tables of a metric"), num_draws)
-    yield joint, law.shares(drawn, stream(key, "rows given bins"))
+    dist = symbol_chain(odds, data.y_pred, data.num_symbols)
+    drawn = dist.draws(stream(key, "tables of a metric"), num_draws)
+    yield joint, dist.shares(drawn, stream(key, "rows given bins"))
 
 
 def _bin_rows(

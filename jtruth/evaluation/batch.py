@@ -173,9 +173,9 @@ def _read(batch: JointBatch, classes: int, level: float) -> BatchEvaluation:
             ess[:, k] = np.nan_to_num(effective_sample_size(filled), nan=np.inf)
             rhat[:, k] = np.nan_to_num(split_rhat(filled, groups=4), nan=1.0)
         for s in range(len(counts)):
-            law = DrawsEstimate(draws[:, :, s].ravel())
-            low, high = law.interval(level)
-            numbers[s, k] = law.mean, law.sd, low, high
+            dist = DrawsEstimate(draws[:, :, s].ravel())
+            low, high = dist.interval(level)
+            numbers[s, k] = dist.mean, dist.sd, low, high
     prior, matrices = np.asarray(batch.prior), np.asarray(batch.matrices)
     ok = (rhat.max(axis=1) < _MAX_RHAT) & (ess.min(axis=1) >= _MIN_ESS) & _beyond_chance(matrices)
     mean, sd, low, high = np.moveaxis(numbers, 2, 0)

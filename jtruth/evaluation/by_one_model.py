@@ -15,7 +15,7 @@ from jtruth._validation import choose
 from jtruth._validation.words import Read
 from jtruth.answers import Check
 from jtruth.evaluation import parts
-from jtruth.evaluation.assumptions.model_error import OVERALL, check_kind, laws_of, rests_on
+from jtruth.evaluation.assumptions.model_error import OVERALL, check_kind, dists_of, rests_on
 from jtruth.evaluation.checks.verdicts import refused
 from jtruth.evaluation.habits import behaviour_of, with_repeats
 from jtruth.evaluation.inputs import as_labels, read_labels_alone
@@ -53,18 +53,19 @@ _ONE_READING: dict[str, Any] = {
 
 
 def the_prior(num_classes: int) -> Smoothing:
-    """Pseudo-counts that stand for the prior of `fit_joint` in the basis of the normal law."""
+    """Pseudo-counts that stand for the prior of `fit_joint` in the basis of the normal distribution."""
     return Smoothing(2.0, 1.0 / (num_classes - 1), 1.0)
 
 
 @seeded
 def quick_labelers(labels: Labels | Stream, *, key: Any = None, level: float = 0.95) -> LabelerReport:
-    """What `evaluate_labelers` says of each labeler, by the normal law around a mode instead of sampling.
+    """What `evaluate_labelers` says of each labeler, by a normal around a mode instead of sampling.
 
     Where labels are few, and not too few for their labelers, all is as there, but that independence is read
-    by weighed draws of that law. Else, and of a stream, EM and the law at its mode are the one reading: the
-    share of the labels given that are right, expected at the mode, has the spread of the chance that a new
-    label is right, and then the predictive law of `jtruth.evaluation.assumptions.model_error`.
+    by weighed draws of that distribution. Else, and of a stream, EM and the distribution at its mode are the
+    one reading: the share of the labels given that are right, expected at the mode, has the spread of the
+    chance that a new label is right, and then the predictive distribution of
+    `jtruth.evaluation.assumptions.model_error`.
 
     Args:
         labels: the noisy labels; or a stream of them, begun with `Smoothing` above 0 (`the_prior`).
@@ -104,9 +105,9 @@ def quick_labelers(labels: Labels | Stream, *, key: Any = None, level: float = 0
     number, kind = counts.sum(axis=(1, 2)), check_kind(None)
     right = np.trace(counts, axis1=1, axis2=2) / np.maximum(number, 1)
     values = np.clip(draws.labeler_accuracy - draws.labeler_accuracy.mean(axis=0) + right, 0, 1)
-    laws = laws_of({"independent": values}, OVERALL, kind, np.maximum(number, 1.0))
-    laws = [new_share(law, size) for law, size in zip(laws, number.tolist(), strict=True)]
-    rows = labeler_rows(state.workers, np.rint(number), parts.means_and_ends(laws, level), draws, level)
+    dists = dists_of({"independent": values}, OVERALL, kind, np.maximum(number, 1.0))
+    dists = [new_share(dist, size) for dist, size in zip(dists, number.tolist(), strict=True)]
+    rows = labeler_rows(state.workers, np.rint(number), parts.means_and_ends(dists, level), draws, level)
     if named is not None:
         rows, likely, checks = _habits_of_some(named, draws, rows, key, order)
         odd, rows = (*likely, *odd), with_repeats(rows, named, level)

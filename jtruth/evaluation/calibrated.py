@@ -212,9 +212,7 @@ def by_calibration(data: Inputs, calibration: Calibration, *, hard: bool = False
            for c, n in enumerate(times) if n < FEW]  # fmt: skip
     notes = (*calibration.notes, *([FEW_OF.format(some(few, 3))] if few else []))
     if not has.all():
-        notes += (
-            f"{number_of(int((~has).sum()), 'sample')} without a label of these judges: assumed similar.",
-        )
+        notes += (f"{number_of(int((~has).sum()), 'sample')} without a judge's label: assumed similar.",)
     assumed = ASSUMED if own or data.symbols is not None else ASSUMED + APART
     verdict = np.full(has.size, classes)
     verdict[has] = h.argmax(axis=1)
@@ -233,12 +231,12 @@ def _of_judges(
         name, there = plain(labels.worker_names[t]), z >= 0
         right = np.bincount(calibration.truth[there & (z == calibration.truth)], minlength=classes)
         size = np.bincount(calibration.truth[there], minlength=classes)
-        law = rng.beta(right + 0.5, size - right + 0.5, (_DRAWS, classes))
-        for c, (low, high) in enumerate(np.quantile(law, tails, axis=0).T.tolist()):
+        dist = rng.beta(right + 0.5, size - right + 0.5, (_DRAWS, classes))
+        for c, (low, high) in enumerate(np.quantile(dist, tails, axis=0).T.tolist()):
             share = float((right[c] + 0.5) / (size[c] + 1))
             rows.append({"name": f"{name}, true {data.classes[c]}", "worker": name, "class": data.classes[c],
                          "right": share, "low": low, "high": high, "num_labels": int(size[c])})  # fmt: skip
-        total = law.sum(axis=1)
+        total = dist.sum(axis=1)
         if (p := float((total > 1).mean())) < _SURE:
             text = WORTHLESS.format(name, what, total.mean(), *np.quantile(total, tails))
             verdict = "does not fit" if alone else "worth knowing"

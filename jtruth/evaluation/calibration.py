@@ -17,11 +17,11 @@ from jtruth._random import Key, Stated, as_key, host_rng, stated, stream
 from jtruth._validation import align_table
 from jtruth._validation.words import plain
 from jtruth.answers import Answer, Column, Curve, Document, Table
-from jtruth.answers.blocks import check_notes, facts, facts_of, law_column, sentence_notes, warning_notes
-from jtruth.answers.data import law_row
+from jtruth.answers.blocks import check_notes, dist_column, facts, facts_of, sentence_notes, warning_notes
+from jtruth.answers.data import dist_row
 from jtruth.evaluation.checks.of_labels import exchangeability_check
 from jtruth.evaluation.parts import Check, interval_text, loudest
-from jtruth.histograms.calibration import Calibration, LossTable, law_of_mean
+from jtruth.histograms.calibration import Calibration, LossTable, dist_of_mean
 from jtruth.histograms.concentration import (
     CALIBRATIONS,
     Calibrated,
@@ -59,7 +59,7 @@ class CalibrationReport(Answer):
     before: Mapping[str, Estimate]
     after: Mapping[str, Estimate]
     plugin: Mapping[str, float]  # before, with the bias of few labels
-    law: Calibrated  # of every sample
+    dist: Calibrated  # of every sample
     judged: np.ndarray  # samples behind `before` and `after`
     gain: np.ndarray  # (samples,) bits that another label is expected to bring
     classes: tuple[str, ...]
@@ -71,7 +71,7 @@ class CalibrationReport(Answer):
 
     def predictions(self) -> Predictions:
         """Calibrated probabilities in the form of `read_predictions`."""
-        p = np.asarray(self.law.probabilities, np.float64)
+        p = np.asarray(self.dist.probabilities, np.float64)
         p = p / p.sum(axis=1, keepdims=True)
         return Predictions(np.arange(len(p)), None, p, (), p.argmax(axis=1))
 
@@ -81,13 +81,16 @@ class CalibrationReport(Answer):
 
     def blocks(self) -> Document:
         """The question, the answer and what stands behind it, for all faces."""
-        laws = {"before": self.before, "after": self.after}
-        losses = {k: {n: law_row(law, self.level) for n, law in each.items()} for k, each in laws.items()}
+        dists = {"before": self.before, "after": self.after}
+        losses = {k: {n: dist_row(dist, self.level) for n, dist in each.items()} for k, each in dists.items()}
         rows = [
             {"loss": n, **{k: one.get(n) for k, one in losses.items()}, "plugin": self.plugin.get(n)}
             for n in TITLES if n in self.before or n in self.after
         ]  # fmt: skip
-        columns = (*(law_column(k, k, ".4f") for k in laws), Column("plugin", "plug-in, before", form=".4f"))
+        columns = (
+            *(dist_column(k, k, ".4f") for k in dists),
+            Column("plugin", "plug-in, before", form=".4f"),
+        )
         note = "Plug-in losses use the label histograms directly; few labels bias them, mostly upwards."
         blocks = (
             Table("losses", f"Losses, debiased, with {100 * self.level:g} % intervals", "loss", columns, rows,
@@ -97,7 +100,7 @@ class CalibrationReport(Answer):
             facts_of(self, "method", "level", "key", "classes", "plugin"),
             facts(num_samples=len(self.gain), num_judged=int(self.judged.size), **losses),
         )  # fmt: skip
-        e, f = (interval_text(one["epistemic_loss"], self.level) for one in laws.values())
+        e, f = (interval_text(one["epistemic_loss"], self.level) for one in dists.values())
         sentence = f"Epistemic loss is {e} before calibration and {f} after method={self.method}."
         about = f"{self.judged.size} samples, cross-fitted; {len(self.classes)} classes"
         question = "Are class probabilities right where experts disagree?"
@@ -120,7 +123,7 @@ class CalibrationReport(Answer):
         p = self.predictions()
         header = ["task", "label", *(f"p_{name}" for name in self.classes)]
         header += ["disagreement", "alpha0", "gain_bits"]
-        extra = (np.asarray(self.law.disagreement), np.asarray(self.law.concentration), self.gain)
+        extra = (np.asarray(self.dist.disagreement), np.asarray(self.dist.concentration), self.gain)
         columns = zip(self.tasks, p.y_pred, np.asarray(p.probabilities), *extra, strict=True)
         rows = [[t, self.classes[c], *map(float, q), *map(float, rest)] for t, c, q, *rest in columns]
         return header, rows
@@ -180,20 +183,23 @@ def evaluate_calibration(
         check = Check("exchangeable labelers", None, None, "cannot be seen", text)
     options: dict[str, Any] = {"bins": bins, "drop": drop}
     with jax.enable_x64(True):
-        law, judged = _calibrated(key, histograms, p, method, split)
+        dist, judged = _calibrated(key, histograms, p, method, split)
         if tasks is not None:
             options["tasks"] = tuple(tasks[i] for i in judged)
-        mine, new = histograms.take(judged), Calibrated(law.probabilities[judged], law.concentration[judged])
+        mine, new = (
+            histograms.take(judged),
+            Calibrated(dist.probabilities[judged], dist.concentration[judged]),
+        )
         before = hist.loss_estimates(mine, p[judged], **options)
         after = hist.loss_estimates(mine, new.probabilities, concentration=new.concentration, **options)
         posterior = np.asarray(epistemic_after_one_label(mine, new))
-        total = law.concentration + np.asarray(histograms.n, np.float64)
-        gain = hist.opinion_gain(hist.posterior_probabilities(histograms, *law), total, unit="bits")
+        total = dist.concentration + np.asarray(histograms.n, np.float64)
+        gain = hist.opinion_gain(hist.posterior_probabilities(histograms, *dist), total, unit="bits")
     later = dict(after.estimates)
     if np.isfinite(posterior).sum() > 1:
-        later["epistemic_loss_after_one_label"] = law_of_mean(posterior[np.isfinite(posterior)])
+        later["epistemic_loss_after_one_label"] = dist_of_mean(posterior[np.isfinite(posterior)])
     return CalibrationReport(
-        method, level, before.estimates, later, before.plugin, law, judged, np.asarray(gain),
+        method, level, before.estimates, later, before.plugin, dist, judged, np.asarray(gain),
         classes, tasks or tuple(range(len(p))), (before, after),
         (check,), tuple(dict.fromkeys((*notes, *before.notes, *after.notes))), reported_key,
     )  # fmt: skip
@@ -202,7 +208,7 @@ def evaluate_calibration(
 def _calibrated(
     key: Key, histograms: hist.Histograms, p: np.ndarray, method: str, split: Any
 ) -> tuple[Calibrated, np.ndarray]:
-    """Calibrated laws of all samples, and those that may be judged by their labels."""
+    """Calibrated distributions of all samples, and those that may be judged by their labels."""
     if method not in CALIBRATIONS:
         raise ValueError(f"method must be one of {', '.join(CALIBRATIONS)}; got {method!r}")
     check_probabilities_of(histograms, p)

@@ -162,7 +162,7 @@ def _answer(
     data: Inputs, answer: Tested, model: Model, labelers: Sequence[Estimate] | None = None, *,
     unbiased: bool = False, **more: Any,
 ) -> Evaluation:  # fmt: skip
-    """What was found, under its public names; `labelers`: laws of accuracies, by default the model's rows.
+    """What was found, under its public names; `labelers`: posteriors of accuracies (default: the model's).
 
     `unbiased` counts are not kept to [0, 1].
     """
@@ -199,7 +199,7 @@ def _answer(
 
 
 def _learned(data: Inputs) -> Evaluation:
-    """Error rates are learned: gold, a predictive law, or what somebody vouches for."""
+    """Error rates are learned: gold, a predictive distribution, or what somebody vouches for."""
     pooled = data.open and data.num_gold > 0
     unaided = data.without_gold() if pooled and not data.only_gold else data
     model = ranges.joint_model(unaided)
@@ -244,11 +244,11 @@ def _by_calibration(data: Inputs, calibration: calibrated.Calibration) -> Evalua
     p = found.class_posterior
     answer = methods.answer_of(found.counts, data, warnings=found.warnings)
     about, judge = data.about(answer.table), found.own and len(data.classes) == 2
-    laws = estimates(about, *data.answered, one_judge.MORE if judge else ())
-    alone = [Assumption("calibration", found.assumed, laws, None, answer.table)]
+    dists = estimates(about, *data.answered, one_judge.MORE if judge else ())
+    alone = [Assumption("calibration", found.assumed, dists, None, answer.table)]
     result = _answer(data, answer, Model(p, p.mean(axis=0)), (), what_if=alone, checks=found.checks)
     return replace(
-        result, basis=None, baselines={} if found.own else result.baselines, metrics=laws,
+        result, basis=None, baselines={} if found.own else result.baselines, metrics=dists,
         headline=one_judge.HEADLINE if judge else result.headline, num_calibration=calibration.truth.size,
     )  # fmt: skip
 
@@ -275,7 +275,7 @@ def _by_draws(
 
 
 def _vouched(data: Inputs, model: Model) -> Evaluation:
-    """Somebody vouches for an assumption: one law, of equally many draws of every model that makes it."""
+    """Under a vouched assumption: one posterior, of equally many draws of every model that makes it."""
     assume = str(data.assume)
     some = [entry for entry in entries(data) if entry.group == assume]
     members, doubts = ranges.members(some, data, data.key)
@@ -284,8 +284,8 @@ def _vouched(data: Inputs, model: Model) -> Evaluation:
     pooled = thinned([assumption.posterior for assumption in members])
     answer = Tested("bayes", pooled, None, float("nan"), tuple(doubts), *data.answered)
     about = data.about(answer.table)
-    laws = estimates(about, *data.answered)
-    assumption = Assumption(assume, granted(assume, learned=True), laws, None, about)
+    dists = estimates(about, *data.answered)
+    assumption = Assumption(assume, granted(assume, learned=True), dists, None, about)
     key = stream(data.key, "vouched labelers")
     draws = evenly(list(ranges.labeler_draws(members, data.own_labels(), key).values()))
     labelers = [DrawsEstimate(column) for column in draws.T]
@@ -307,8 +307,8 @@ def _over_assumptions(data: Inputs, fit: JointPosterior, model: Model) -> Evalua
     answer = Tested("bayes", table, None, float("nan"), (ranges.ONLY_GOLD, *doubts), *data.answered)
     labels = data.own_labels()
     draws = ranges.labeler_draws(readings, labels, stream(data.key, "labelers of a range"))
-    laws = ranges.labeler_laws(draws, labels, data.labelers_are)
-    return _answer(data, answer, model, laws, interval_kind=PREDICTIVE, what_if=None)
+    dists = ranges.labeler_dists(draws, labels, data.labelers_are)
+    return _answer(data, answer, model, dists, interval_kind=PREDICTIVE, what_if=None)
 
 
 SENTENCES = {
@@ -327,20 +327,20 @@ def _by_gold(data: Inputs, model: Model, fit: JointPosterior | None) -> Evaluati
     posterior = by_gold.labels_posterior([one.fit for one in readings], labels)
     drawn = by_gold.tables_by_gold(data, posterior, "tables by gold")
     draws = ranges.labeler_draws(readings, labels, stream(data.key, "labelers beside gold"))
-    without = ranges.labeler_laws(draws, labels, data.labelers_are)
-    laws = by_gold.laws_by_gold(
+    without = ranges.labeler_dists(draws, labels, data.labelers_are)
+    dists = by_gold.dists_by_gold(
         without, by_gold.labeler_tables_by_gold(labels, posterior, data.known, data.key)
     )
     asked = range(len(data.classes)) if data.graded or "recall" not in data.headline else [data.positive]
     few = by_gold.few_of_classes(data, asked, [data.y_pred])
-    notes = (*by_gold.kind_warnings(data.labelers_are, without, laws), *by_gold.gold_warnings(data), *few)
+    notes = (*by_gold.kind_warnings(data.labelers_are, without, dists), *by_gold.gold_warnings(data), *few)
     answer = methods.answer_of(drawn.counts, data, warnings=(*notes, *doubts))
     if data.num_gold == data.gold.size:  # then every model knows the classes
         truth = data.tables(drawn.counts)
         readings = [one._replace(posterior=truth) if one.fit else one for one in readings]
     rows = [*(ranges.row(m, data) for m in readings), *_by_ppi(data, posterior)]
     return _answer(
-        data, answer, model, laws, what_if=rows, advice=by_gold.advice(data, data.y_pred),
+        data, answer, model, dists, what_if=rows, advice=by_gold.advice(data, data.y_pred),
         checks=by_gold.random_gold_checks(data, posterior),
     )  # fmt: skip
 
@@ -359,7 +359,7 @@ def _by_ppi(data: Inputs, posterior: np.ndarray) -> list[Assumption]:
     ways: dict[str, dict[str, Any]] = {"ppi": how, "gold_only": how | {"power": 0.0}}
     return [
         Assumption(rule, SENTENCES[rule], {
-            name: by_gold.ppi_metric(metric, y_pred, posterior, known, **how).law
+            name: by_gold.ppi_metric(metric, y_pred, posterior, known, **how).dist
             for name, metric in metrics.items()
         })
         for rule, how in ways.items()
@@ -377,7 +377,7 @@ def _vote_metrics(data: Inputs, answer: Tested) -> dict[str, float]:
 
 
 def _beyond_shares(metrics: Mapping[str, Estimate], level: float) -> tuple[str, ...]:
-    """A warning about intervals of normal laws of few samples that reach where no share can be."""
+    """A warning about intervals of normal distributions of few samples that reach where no share can be."""
     asked = [name for name in ("accuracy", "precision") if name in metrics]
     ends = {name: metrics[name].interval(level) for name in asked if not np.isnan(metrics[name].mean)}
     out = [name for name, (low, high) in ends.items() if low < -1e-9 or high > 1 + 1e-9]

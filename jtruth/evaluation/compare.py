@@ -35,7 +35,7 @@ from jtruth.evaluation.assumptions.registry import ASSUMPTIONS, INDEPENDENT, che
 from jtruth.evaluation.checks.first_look import look_at
 from jtruth.evaluation.checks.of_labels import refusal
 from jtruth.evaluation.checks.prior_sensitivity import doubts_of
-from jtruth.evaluation.compared import Comparison, Laws, Pair, consistent, joined
+from jtruth.evaluation.compared import Comparison, Dists, Pair, consistent, joined
 from jtruth.evaluation.gold.tables import (
     BY_GOLD,
     equal_chances,
@@ -122,7 +122,7 @@ class _Asked:
         most = self.what.most(metric, *pair, next(iter(self.table.readings.values())).counts[0].sum(axis=0))
         if most == 0:
             return DrawsEstimate(np.zeros(1))
-        here = self.table.law(ones._replace(bounds=(-most, most)), DIFFERENCE)
+        here = self.table.dist(ones._replace(bounds=(-most, most)), DIFFERENCE)
         if not new:
             return here
         errors = np.concatenate([
@@ -211,17 +211,17 @@ def compare_classifiers(
         table, texts = judged_together(part, what)
         judged.append(([names[k] for k in members], _Asked(table, what, stream(data.key, "new", number))))
         doubts += texts
-    laws = _laws(judged, measure, data.key, True), _laws(judged, measure, data.key, False)
+    dists = _dists(judged, measure, data.key, True), _dists(judged, measure, data.key, False)
     decided, agreement = _decided(judged, measure), {}
     if data.labels is not None and not data.only_gold:  # share of all labels that each classifier repeats
         sample, _, label = data.labels.entries()
         agreement = dict(zip(names, (codes[:, sample] == label).mean(axis=1).tolist(), strict=True))
     said = dict(zip(names, codes, strict=True))
-    now = laws[target == IN_SAMPLE]
+    now = dists[target == IN_SAMPLE]
     pairs = {} if margin else {pair: now.p_tie(*pair) for pair in now.differences if not decided[pair].same}
     ties = [TIES.format(*pair, p) for pair, p in pairs.items() if p > _RARELY]
     return comparison_of(
-        data, measure, laws, judged, said, doubts, ties, target=target, margin=float(margin),
+        data, measure, dists, judged, said, doubts, ties, target=target, margin=float(margin),
         at_least=None if at_least is None else float(at_least), agreement=agreement,
         decided=decided,
     )  # fmt: skip
@@ -270,24 +270,24 @@ def compare_groups(
     notes = [*inputs.warnings(data), *few, *groups.notes, *([grouped.PAIRED] if paired else [])]
     notes += [*([] if data.model else [grouped.SAME_ERRORS]), *([] if whole else [grouped.WIDE]), *doubts]
     asked = _Asked(table, what, data.key)
-    laws = _group_laws(names, asked, measure, paired)
-    return comparison_of(data, measure, laws, [(names, asked)], {"predictions": data.y_pred}, notes,
+    dists = _group_dists(names, asked, measure, paired)
+    return comparison_of(data, measure, dists, [(names, asked)], {"predictions": data.y_pred}, notes,
                          target=target, sizes=tuple(groups.sizes.tolist()),
                          axis=None if groups.when is None else groups.axis())  # fmt: skip
 
 
-def _group_laws(
+def _group_dists(
     names: tuple[str, ...], of: _Asked, metric: Metric, paired: Mapping[Pair, tuple[DrawsEstimate, ...]]
-) -> tuple[Laws, Laws]:
+) -> tuple[Dists, Dists]:
     """Of new samples of each group, and of these."""
     found = []
     for number, new in enumerate((True, False)):
         each = [of.value(metric, g, new) for g in range(len(names))]
         columns = of.columns(metric, new) if of.whole else grouped.apart(each, of.key)
-        pairs, points = {pair: two[1 - number] for pair, two in paired.items()}, [law.mean for law in each]
+        pairs, points = {pair: two[1 - number] for pair, two in paired.items()}, [dist.mean for dist in each]
         compared = grouped.compared_pairs(np.array(points), _sign(metric), ordered=True)
-        laws = grouped.laws_of(names, columns, pairs, _sign(metric), points, compared)
-        found.append(replace(laws, values=dict(zip(names, each, strict=True))))
+        dists = grouped.dists_of(names, columns, pairs, _sign(metric), points, compared)
+        found.append(replace(dists, values=dict(zip(names, each, strict=True))))
     return found[0], found[1]
 
 
@@ -302,7 +302,7 @@ def _paired(groups: grouped.Groups, data: inputs.Inputs) -> dict[Pair, tuple[Dra
 
 
 def comparison_of(
-    data: inputs.Inputs, metric: Metric, both: tuple[Laws, Laws], judged: Sequence[Judged],
+    data: inputs.Inputs, metric: Metric, both: tuple[Dists, Dists], judged: Sequence[Judged],
     predictions: Mapping[str, Any], doubts: Sequence[str], last: Sequence[str] = (), *, target: str,
     **more: Any,
 ) -> Comparison:  # fmt: skip
@@ -310,7 +310,7 @@ def comparison_of(
 
     `last` are doubts of the numbers themselves.
     """
-    laws, other = both if target == POPULATION else both[::-1]
+    dists, other = both if target == POPULATION else both[::-1]
     open_ = isinstance(judged[0][1].table, PredictiveTable)
     refused = refusal(data.own_labels(), data.key) if open_ else ()
     if data.open:
@@ -318,15 +318,16 @@ def comparison_of(
     else:
         assumed = granted(str(data.assume) if data.model is None else INDEPENDENT, learned=data.model is None)
     never = [
-        f"The {metric.name} of {name!r} is undefined with probability {1 - law.probability_defined:.2g}; "
+        f"The {metric.name} of {name!r} is undefined with probability {1 - dist.probability_defined:.2g}; "
         "probabilities are conditional on its being defined."
-        for name, law in laws.values.items()
-        if law.probability_defined < 1 - 1e-9
+        for name, dist in dists.values.items()
+        if dist.probability_defined < 1 - 1e-9
     ]
     return Comparison(
-        laws.values, laws.differences, laws.columns, laws.sign, target=target, other=other, measure=metric,
+        dists.values, dists.differences, dists.columns, dists.sign, target=target, other=other,
+        measure=metric,
         level=data.level, interval_kind=PREDICTIVE if open_ else "posterior", assumption=assumed,
-        assumptions=() if refused else _by_assumption(judged, metric, tuple(laws.values)),
+        assumptions=() if refused else _by_assumption(judged, metric, tuple(dists.values)),
         num_samples=data.y_pred.size, num_gold=data.num_gold, positive=data.classes[data.positive],
         positive_chosen=data.chosen, classes=data.classes,
         warnings=tuple(dict.fromkeys((*refused, *doubts, *never, *last))), key=data.stated,
@@ -347,7 +348,7 @@ def _names(predictions: Any) -> tuple[str, ...]:
     return tuple(predictions)
 
 
-def _laws(judged: Sequence[Judged], metric: Metric, key: Key, new: bool) -> Laws:
+def _dists(judged: Sequence[Judged], metric: Metric, key: Key, new: bool) -> Dists:
     values, differences = {}, {}
     for members, asked in judged:
         places = [(k, name) for k, name in enumerate(members) if name not in values]
@@ -357,7 +358,7 @@ def _laws(judged: Sequence[Judged], metric: Metric, key: Key, new: bool) -> Laws
     differences, one = consistent(values, differences), judged[0][1]
     together = len(judged) == 1 and one.whole
     columns = one.columns(metric, new) if together else joined(values, differences, key)
-    return Laws(values, differences, columns, _sign(metric))
+    return Dists(values, differences, columns, _sign(metric))
 
 
 def _decided(judged: Sequence[Judged], metric: Metric) -> dict[Pair, Decided]:
@@ -374,16 +375,16 @@ def _decided(judged: Sequence[Judged], metric: Metric) -> dict[Pair, Decided]:
             cells = check.present(what.decided(asked, a, b), "cells that decide")
             if isinstance(table, TableDraws):
                 first, second, size = np.einsum("dcs,kcs->kd", table.counts, cells)
-                laws = DrawsEstimate(first), DrawsEstimate(second)
+                dists = DrawsEstimate(first), DrawsEstimate(second)
             else:  # readings say on how many of the samples one of both is right, the difference on which
-                law = one.difference(asked, (a, b), False)
+                dist = one.difference(asked, (a, b), False)
                 tables = [reading.mean_counts for reading in table.readings.values()]
                 *only, size = np.einsum("rcs,kcs->k", np.stack(tables), cells) / len(tables)
-                gap = np.append(law.draws, law.mean) * size * _sign(asked)
+                gap = np.append(dist.draws, dist.mean) * size * _sign(asked)
                 counts = [(np.maximum(sum(only), np.abs(gap)) + side * gap) / 2 for side in (1, -1)]
-                laws = [DrawsEstimate(each[:-1], middle=float(each[-1])) for each in counts]
+                dists = [DrawsEstimate(each[:-1], middle=float(each[-1])) for each in counts]
             found[members[a], members[b]] = Decided(
-                laws[0], laws[1], float(np.mean(size)), asked.name, what.same(a, b)
+                dists[0], dists[1], float(np.mean(size)), asked.name, what.same(a, b)
             )
     return found
 

@@ -30,12 +30,12 @@ from jtruth.answers import (
     Document,
     Table,
     check_notes,
+    dist_row,
     facts,
     how,
-    law_row,
     warning_notes,
 )
-from jtruth.answers.blocks import cell_text, facts_of, law_column, value_of
+from jtruth.answers.blocks import cell_text, dist_column, facts_of, value_of
 from jtruth.answers.require import Gate, Quantity, named_quantity, require
 from jtruth.evaluation import parts
 from jtruth.stats.draws import DrawsEstimate
@@ -56,8 +56,8 @@ Pair = tuple[str, str]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Laws:
-    """Laws of numbers by name, of their differences, and draws of all of them together."""
+class Dists:
+    """Distributions of numbers by name, of their differences, and draws of all of them together."""
 
     values: Mapping[str, Estimate]
     differences: Mapping[Pair, DrawsEstimate]  # first minus second, in the order of `values`
@@ -74,13 +74,15 @@ class Laws:
     @property
     def ranking(self) -> tuple[str, ...]:
         """Names, the best mean first."""
-        means = {name: np.nan_to_num(law.mean) for name, law in self.values.items()}
+        means = {name: np.nan_to_num(dist.mean) for name, dist in self.values.items()}
         return tuple(sorted(means, key=lambda name: -self.sign * means[name]))
 
     @cached_property
     def ranks(self) -> Float[np.ndarray, "numbers ranks"]:
         """Probability of each of `values` to be first, second, ...; equal ones share their ranks."""
-        if len(self.values) == 2:  # the law of their difference, of which columns are an approximation
+        if (
+            len(self.values) == 2
+        ):  # the distribution of their difference, of which columns are an approximation
             one, other = self.values
             first = self.p_better(one, other)
             return np.array([[first, 1 - first], [1 - first, first]])
@@ -107,18 +109,18 @@ class Laws:
 
     def difference(self, first: str, second: str) -> Float[np.ndarray, " draws"]:
         """Draws of first minus second, in which it is defined."""
-        law, sign = _turned(self.differences, first, second)
-        return sign * law.draws[~np.isnan(law.draws)]
+        dist, sign = _turned(self.differences, first, second)
+        return sign * dist.draws[~np.isnan(dist.draws)]
 
     def p_better(self, first: str, second: str, beyond: float = 0.0) -> float:
         """P(first is better by more than `beyond`); a negative one asks whether it is not much worse.
 
         With `beyond` 0 the better one is meant, and equal ones share it: a tie counts half.
         """
-        law, turned = _turned(self.differences, first, second)
+        dist, turned = _turned(self.differences, first, second)
         draws = self.sign * self.difference(first, second)
-        if not draws.size or (beyond == 0 and isinstance(law, NewDifference)):
-            above = law.above if isinstance(law, NewDifference) else float("nan")
+        if not draws.size or (beyond == 0 and isinstance(dist, NewDifference)):
+            above = dist.above if isinstance(dist, NewDifference) else float("nan")
             return above if self.sign * turned > 0 else 1 - above
         half = 0.5 if beyond == 0 else 0.0
         return float((draws > beyond).mean() + half * (draws == beyond).mean())
@@ -141,39 +143,39 @@ def consistent(
     """Differences whose points are the differences of the values' points."""
     gaps = {(a, b): values[a].mean - values[b].mean for a, b in differences}
     return {
-        pair: law if np.isnan(gaps[pair]) else replace(law, middle=gaps[pair])
-        for pair, law in differences.items()
+        pair: dist if np.isnan(gaps[pair]) else replace(dist, middle=gaps[pair])
+        for pair, dist in differences.items()
     }
 
 
 def joined(
     values: Mapping[str, Estimate], differences: Mapping[Pair, DrawsEstimate], key: Key
 ) -> Float[np.ndarray, "draws numbers"]:
-    """Draws of all values together, from the law of each and of every difference: a normal copula.
+    """Draws of all values together, from the distribution of each and of every difference: a normal copula.
 
     A number without a distribution is NaN in every draw. Correlations of pairs need not fit together:
     negative eigenvalues, which are Monte Carlo error, become 0.
     """
     size, place = len(values), {name: k for k, name in enumerate(values)}
-    sd = {name: max(law.sd, 0.0) for name, law in values.items()}
+    sd = {name: max(dist.sd, 0.0) for name, dist in values.items()}
     together = np.eye(size)
-    for (a, b), law in differences.items():
+    for (a, b), dist in differences.items():
         product, at = sd[a] * sd[b], (place[a], place[b])
-        correlation = (sd[a] ** 2 + sd[b] ** 2 - law.sd**2) / (2 * product) if product > 0 else 0.0
+        correlation = (sd[a] ** 2 + sd[b] ** 2 - dist.sd**2) / (2 * product) if product > 0 else 0.0
         together[at] = together[at[::-1]] = np.clip(np.nan_to_num(correlation), -1.0, 1.0)
     root, axes = np.linalg.eigh(together)
     half = axes * np.sqrt(np.maximum(root, 0.0))
     half = half / np.sqrt((half**2).sum(axis=1, keepdims=True))
     normal = host_rng(key, "compared together").standard_normal((_DRAWS, size)) @ half.T
-    return np.stack([law._quantile(ndtr(normal[:, k])) for k, law in enumerate(values.values())], axis=1)
+    return np.stack([dist._quantile(ndtr(normal[:, k])) for k, dist in enumerate(values.values())], axis=1)
 
 
 @dataclass(frozen=True, repr=False, eq=False)
-class Comparison(Laws, Answer):
+class Comparison(Dists, Answer):
     """Which classifier is better, and how sure one may be. `print` it; `to_dict` for JSON."""
 
     target: str  # "population", new samples, or "in-sample", these
-    other: Laws  # the same for the other target
+    other: Dists  # the same for the other target
     measure: Metric
     level: float  # probability of the intervals
     interval_kind: str  # "posterior" or "predictive"
@@ -207,7 +209,7 @@ class Comparison(Laws, Answer):
     @property
     def turned(self) -> "Comparison":
         """The same answer about the other target."""
-        mine = Laws(self.values, self.differences, self.columns, self.sign)
+        mine = Dists(self.values, self.differences, self.columns, self.sign)
         now = {name: getattr(self.other, name) for name in ("values", "differences", "columns")}
         target = parts.IN_SAMPLE if self.target == parts.POPULATION else parts.POPULATION
         return replace(self, target=target, other=mine, **now)
@@ -227,7 +229,9 @@ class Comparison(Laws, Answer):
         """Probability that each meets `at_least`; empty without one."""
         if self.at_least is None:
             return {}
-        above = {name: law.p_above(self.at_least, strict=self.sign < 0) for name, law in self.values.items()}
+        above = {
+            name: dist.p_above(self.at_least, strict=self.sign < 0) for name, dist in self.values.items()
+        }
         return above if self.sign > 0 else {name: 1 - p for name, p in above.items()}
 
     def of_pair(self, first: str, second: str) -> Decided | None:
@@ -249,8 +253,8 @@ class Comparison(Laws, Answer):
     @property
     def close(self) -> bool:
         """Whether the first two of the ranking are close: the interval of their difference says so."""
-        law, _ = _turned(self.differences, *self.ranking[:2])
-        low, high = law.interval(self.level)[:2]
+        dist, _ = _turned(self.differences, *self.ranking[:2])
+        low, high = dist.interval(self.level)[:2]
         return max(abs(low), abs(high)) <= CLOSE
 
     @property
@@ -343,8 +347,8 @@ class Comparison(Laws, Answer):
             row |= {"first_better": self._said(pair), "second_better": self._said(pair[::-1])}
             only = self.of_pair(*pair)
             row |= {} if only is None else {
-                "only_first": law_row(only.first, self.level), "mcnemar": only.mcnemar,
-                "only_second": law_row(only.second, self.level),
+                "only_first": dist_row(only.first, self.level), "mcnemar": only.mcnemar,
+                "only_second": dist_row(only.second, self.level),
                 "decided_of": {"metric": only.metric, "samples": only.size},
             }  # fmt: skip
         return rows
@@ -403,7 +407,7 @@ def _sentence(comparison: Comparison, metric: str, kind: str) -> str:
     says += f": {names[0]} \N{MINUS SIGN} {names[1]} is {gap}{unit} ({kind} {low} to {high})."
     says += f" P({names[0]} better{comparison.beyond}) = {p:.2f}."
     if only is not None:
-        cells = [value_of(law_column(name, ""), row) for name in ("only_first", "only_second")]
+        cells = [value_of(dist_column(name, ""), row) for name in ("only_first", "only_second")]
         counts = [cell_text(cell[: 3 if only.mcnemar is None else 1], ".0f") for cell in cells]
         for_ = "" if only.size == comparison.num_samples else f" that count for {title(only.metric)}"
         test = "" if only.mcnemar is None else f" (exact McNemar p = {only.mcnemar:.2f})"
@@ -429,7 +433,7 @@ def _decided_table(comparison: Comparison, rows: Sequence[Mapping]) -> list[Tabl
     if not comparison.decided:
         return []
     certain = [Column("mcnemar", "exact McNemar p")] if rows[0]["mcnemar"] is not None else []
-    columns = [law_column(f"only_{k}", f"only the {k} is right", ".0f") for k in ("first", "second")]
+    columns = [dist_column(f"only_{k}", f"only the {k} is right", ".0f") for k in ("first", "second")]
     columns = [one._replace(ends=None) for one in columns] if certain else columns
     of = title(rows[0]["decided_of"]["metric"])
     heading = f"Number of these samples (those that count for {of}) on which only one is right"
@@ -439,7 +443,7 @@ def _decided_table(comparison: Comparison, rows: Sequence[Mapping]) -> list[Tabl
 def _classifiers(comparison: Comparison, metric: str) -> Table:
     best, meets, place = comparison.best, comparison.meets, comparison.names.index
     rows = [
-        {"name": name, **law_row(comparison.values[name], comparison.level), "meets": meets.get(name),
+        {"name": name, **dist_row(comparison.values[name], comparison.level), "meets": meets.get(name),
          "best": None if comparison.unclear else best[name],
          "ranks": None if comparison.unclear else comparison.ranks[place(name)],
          "agreement_with_labels": comparison.agreement.get(name),
@@ -478,8 +482,8 @@ def difference_rows(
 ) -> list[dict[str, Any]]:
     """A row for every two, the better one first: neighbours in the ranking, then all others."""
     order, rows = {name: rank for rank, name in enumerate(ranking)}, []
-    for (a, b), law in differences.items():
-        row = law_row(law, level)
+    for (a, b), dist in differences.items():
+        row = dist_row(dist, level)
         if order[a] > order[b]:
             a, b = b, a
             turned = {"mean": row["mean"], "mode": row["mode"], "low": row["high"], "high": row["low"]}

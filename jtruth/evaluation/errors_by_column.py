@@ -350,7 +350,7 @@ def slopes(
 def pearson_tails(
     value: Float[np.ndarray, " n"], variance: Float[np.ndarray, " n"], third: Float[np.ndarray, " n"]
 ) -> Float[np.ndarray, " n"]:
-    """Twice the smaller tail beyond a value of a Pearson type III law of mean 0 with these moments.
+    """Twice the smaller tail beyond a value of a Pearson type III distribution of mean 0 with these moments.
 
     >>> print(pearson_tails(np.array([1.96]), np.ones(1), np.zeros(1)).round(3))
     [0.05]

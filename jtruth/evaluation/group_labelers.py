@@ -15,11 +15,11 @@ from jtruth import _validation as check
 from jtruth._host import majority
 from jtruth._random import Stated, as_key, seeded, stated, stream
 from jtruth._validation.words import number_of, plain
-from jtruth.answers import Answer, Column, Curve, Document, Table, facts, how, law_row, warning_notes
+from jtruth.answers import Answer, Column, Curve, Document, Table, dist_row, facts, how, warning_notes
 from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions import model_error
 from jtruth.evaluation.assumptions.model_error import OVERALL, check_kind
-from jtruth.evaluation.compared import Laws, Pair, difference_table
+from jtruth.evaluation.compared import Dists, Pair, difference_table
 from jtruth.evaluation.gold.tables import equal_chances, how_chosen, labels_only_posterior
 from jtruth.evaluation.groups import (
     FEW,
@@ -27,7 +27,7 @@ from jtruth.evaluation.groups import (
     Groups,
     apart,
     compared_pairs,
-    laws_of,
+    dists_of,
     paired_shares,
     read_groups,
     same_items,
@@ -54,7 +54,7 @@ class LabelersByGroup(Answer):
     key: Stated
     warnings: tuple[str, ...] = ()
     paired: Mapping[str, Mapping[Pair, DrawsEstimate]] = field(default_factory=dict)  # by labeler
-    together: Mapping[str, Laws] = field(default_factory=dict)  # by labeler, of groups judged together
+    together: Mapping[str, Dists] = field(default_factory=dict)  # by labeler, of groups judged together
     groups: Groups | None = None  # these
 
     @property
@@ -64,37 +64,37 @@ class LabelersByGroup(Answer):
         return tuple(sorted(rows, key=lambda row: row["accuracy"]))
 
     @property
-    def laws(self) -> dict[str, Laws]:
+    def dists(self) -> dict[str, Dists]:
         """By labeler the accuracies in those groups that determine it; independent where not paired."""
         if self.together:
             return dict(self.together)
         by_worker: dict[str, dict[str, Estimate]] = {}
         for name, report in self.reports.items():
-            for worker, law in report.laws.items():
-                if not np.isnan(law.mean):
-                    by_worker.setdefault(worker, {})[name] = law
-        laws = {}
+            for worker, dist in report.dists.items():
+                if not np.isnan(dist.mean):
+                    by_worker.setdefault(worker, {})[name] = dist
+        dists = {}
         for worker, mine in by_worker.items():
             key = stream(as_key(self.key), f"labelers apart, {worker}")
-            columns, points = apart(list(mine.values()), key), [law.mean for law in mine.values()]
-            laws[worker] = laws_of(tuple(mine), columns, self.paired.get(worker, {}), points=points)
-        return laws
+            columns, points = apart(list(mine.values()), key), [dist.mean for dist in mine.values()]
+            dists[worker] = dists_of(tuple(mine), columns, self.paired.get(worker, {}), points=points)
+        return dists
 
     @property
     def differences(self) -> dict[str, Mapping[Pair, DrawsEstimate]]:
         """By labeler: the accuracy in the first group minus that in the second."""
-        return {worker: laws.differences for worker, laws in self.laws.items()}
+        return {worker: dists.differences for worker, dists in self.dists.items()}
 
     def blocks(self) -> Document:
         """The question, the answer and what stands behind it, for all faces."""
         first, gaps = next(iter(self.reports.values())), []
-        for worker, laws in self.laws.items():
-            for (a, b), law in laws.differences.items():
-                better = laws.p_better(a, b)
+        for worker, dists in self.dists.items():
+            for (a, b), dist in dists.differences.items():
+                better = dists.p_better(a, b)
                 if better < 0.5:
                     a, b, better = b, a, 1 - better
-                    law = DrawsEstimate(-law.draws, middle=-law.mean)
-                gaps.append({"worker": worker, "first": a, "second": b, **law_row(law, self.level),
+                    dist = DrawsEstimate(-dist.draws, middle=-dist.mean)
+                gaps.append({"worker": worker, "first": a, "second": b, **dist_row(dist, self.level),
                              "difference": f"{plain(worker)}: {plain(a)} - {plain(b)}",
                              "first_better": better})  # fmt: skip
         gaps.sort(key=lambda row: -row["first_better"])
@@ -120,11 +120,13 @@ class LabelersByGroup(Answer):
         if self.groups is None or self.groups.when is None:
             return ()
         (x, axis, named), series = self.groups.axis(), {}
-        spread = {name: -np.ptp(laws.columns.mean(axis=0)) for name, laws in self.laws.items()}
+        spread = {name: -np.ptp(dists.columns.mean(axis=0)) for name, dists in self.dists.items()}
         for worker in sorted(spread, key=spread.__getitem__)[:_CURVES]:
-            laws = self.laws[worker].values
-            ends = np.array([(law.mean, *law.interval(self.level)[:2]) for law in laws.values()]).T.tolist()
-            places = [x[self.groups.names.index(name)] for name in laws]
+            dists = self.dists[worker].values
+            ends = np.array(
+                [(dist.mean, *dist.interval(self.level)[:2]) for dist in dists.values()]
+            ).T.tolist()
+            places = [x[self.groups.names.index(name)] for name in dists]
             series[worker] = dict(zip(("x", "mean", "low", "high"), (places, *ends), strict=True))
         return (Curve("by.curve", "Accuracy in each group", axis, "accuracy", series, named=named),)
 
@@ -191,7 +193,7 @@ def _together(
         readings = {"": labels_only_posterior(labels, stream(given, "labels only, of groups"))[0]}
     elif report.rows:
         readings["learned"] = report.posterior.class_posterior
-    kind, laws, all_rows = check_kind(options.get("labelers_are")), {}, {name: [] for name in groups.names}
+    kind, dists, all_rows = check_kind(options.get("labelers_are")), {}, {name: [] for name in groups.names}
     for t, worker in enumerate(map(str, labels.worker_names)):
         mine = np.flatnonzero(labeler == t)
         rows, draw, drawn = sample[mine], stream(given, "labeler in groups", t), {}
@@ -211,15 +213,15 @@ def _together(
             continue
         columns = next(iter(drawn.values()))
         if few:
-            columns = apart(model_error.laws_of(drawn, OVERALL, kind, his.sizes.astype(np.float64)), draw)
-        laws[worker] = laws_of(his.names, columns, {}, pairs=compared_pairs(columns.mean(axis=0)))
-        for (name, law), n in zip(laws[worker].values.items(), his.sizes.tolist(), strict=True):
-            low, high = law.interval(level)[:2]
-            row = {"worker": worker, "num_labels": n, "accuracy": law.mean, "low": low, "high": high}
+            columns = apart(model_error.dists_of(drawn, OVERALL, kind, his.sizes.astype(np.float64)), draw)
+        dists[worker] = dists_of(his.names, columns, {}, pairs=compared_pairs(columns.mean(axis=0)))
+        for (name, dist), n in zip(dists[worker].values.items(), his.sizes.tolist(), strict=True):
+            low, high = dist.interval(level)[:2]
+            row = {"worker": worker, "num_labels": n, "accuracy": dist.mean, "low": low, "high": high}
             all_rows[name].append(row)
     notes = *groups.notes, *groups.how(data.gold)
     reports = {name: replace(report, rows=tuple(rows)) for name, rows in all_rows.items()}
-    return LabelersByGroup(reports, level, stated(key), notes, {}, laws, groups)
+    return LabelersByGroup(reports, level, stated(key), notes, {}, dists, groups)
 
 
 def _paired_labelers(

@@ -37,10 +37,10 @@ from jtruth._one_line import one_line
 from jtruth._random import Key, host_rng, stream
 from jtruth._validation.times import times_of
 from jtruth._validation.words import LOOK, alike_note, number_in, plain, quoted
-from jtruth.answers import Column, Curve, Table, facts, law_row
+from jtruth.answers import Column, Curve, Table, dist_row, facts
 from jtruth.answers.blocks import Facts, share_text
 from jtruth.evaluation import inputs
-from jtruth.evaluation.compared import TOLD, Laws, Pair, consistent, difference_rows, difference_table
+from jtruth.evaluation.compared import TOLD, Dists, Pair, consistent, difference_rows, difference_table
 from jtruth.evaluation.gold.tables import gold_tables
 from jtruth.evaluation.over_time import (
     MOST_DAYS,
@@ -105,7 +105,7 @@ class Groups(NamedTuple):
     names: tuple[str, ...] = ()  # of the groups
     classes: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    laws: Any = None  # `Laws` of the shares: what was asked for, new samples or these
+    dists: Any = None  # `Distributions` of the shares: what was asked for, new samples or these
     in_sample: Any = None  # of these samples
     num_gold: tuple[int, ...] = ()
     label_shares: tuple[float, ...] = ()  # of the labels given
@@ -162,10 +162,10 @@ class Groups(NamedTuple):
     def sentence(self, kind: str, level: float, target: str) -> str:
         """Who has the largest share, and whether that can be told; of days how it went."""
         kind = f"{kind.replace('posterior ', '')}s {ABOUT[target]}; {taken_as_true(sum(self.num_gold))}"
-        first, second = self.laws.ranking[:2]
-        ends = {n: [law.mean, *law.interval(level)[:2]] for n, law in self.laws.values.items()}
+        first, second = self.dists.ranking[:2]
+        ends = {n: [dist.mean, *dist.interval(level)[:2]] for n, dist in self.dists.values.items()}
         says = {n: f"{plain(n)} ({share_text(values)})" for n, values in ends.items()}
-        p, of_class = self.laws.p_better(first, second), f"share of class {self.positive!r}"
+        p, of_class = self.dists.p_better(first, second), f"share of class {self.positive!r}"
         if self.when is not None:
             return f"The {of_class} {self.trend(says)} ({kind})."
         if p < TOLD:
@@ -175,13 +175,13 @@ class Groups(NamedTuple):
             )
         return (
             f"{says[first]} has a larger {of_class} than {says[second]} with probability {p:.2f}, and the "
-            f"largest of all groups with probability {self.laws.best[first]:.2f} ({kind})."
+            f"largest of all groups with probability {self.dists.best[first]:.2f} ({kind})."
         )
 
     def trend(self, says: Mapping[str, str]) -> str:
         """How the share went from the first group to the last, and where it is largest and smallest."""
         start, *_, end = self.names
-        rise, (largest, *_, smallest) = self.laws.p_better(end, start), self.laws.ranking
+        rise, (largest, *_, smallest) = self.dists.p_better(end, start), self.dists.ranking
         went = f"rose with probability {rise:.2f}" if rise >= 0.5 else f"fell with probability {1 - rise:.2f}"
         went = went if max(rise, 1 - rise) >= TOLD else "may have risen or fallen"
         others = [
@@ -193,15 +193,15 @@ class Groups(NamedTuple):
 
     def blocks(self, level: float) -> tuple[Table | Curve | Facts, ...]:
         """Groups, the largest share first or in their order; differences; and a curve of those in order."""
-        laws, sizes, order, rows = self.laws, self.sizes, self.laws.ranking, []
-        best, below, before = laws.best, dict(pairwise(order)), dict(pairwise(self.names[::-1]))
+        dists, sizes, order, rows = self.dists, self.sizes, self.dists.ranking, []
+        best, below, before = dists.best, dict(pairwise(order)), dict(pairwise(self.names[::-1]))
         for name in order if self.when is None else self.names:
             g = self.names.index(name)
-            rows.append({"group": name, **law_row(laws.values[name], level), "best": best[name],
-                         "above_next": laws.p_better(name, below[name]) if name in below else None,
-                         **({} if self.when is None else {"above_previous": laws.p_better(name, before[name])
+            rows.append({"group": name, **dist_row(dists.values[name], level), "best": best[name],
+                         "above_next": dists.p_better(name, below[name]) if name in below else None,
+                         **({} if self.when is None else {"above_previous": dists.p_better(name, before[name])
                                                          if name in before else None}),
-                         "in_sample": law_row(self.in_sample.values[name], level),
+                         "in_sample": dist_row(self.in_sample.values[name], level),
                          "label_share": self.label_shares[g], "num_samples": int(sizes[g]),
                          "num_gold": self.num_gold[g]})  # fmt: skip
         columns = [
@@ -214,16 +214,18 @@ class Groups(NamedTuple):
             Column("label_share", "share of labels"),
         ]
         columns += [Column("num_gold", "verified")] if sum(self.num_gold) else []
-        of = "among these samples" if self.laws is self.in_sample else "among new samples"
+        of = "among these samples" if self.dists is self.in_sample else "among new samples"
         title = f"Share of class {plain(self.positive)!r} in each group, {of}"
         groups = Table("by.groups", title, "group", tuple(columns), rows, cross="label_share",
                        order=[self.names.index(name) for name in order] if self.when is not None else (),
                        sequence=self.when is not None)  # fmt: skip
         differences = []
-        for row in difference_rows(laws.differences, order if self.when is None else self.names[::-1], level):
+        for row in difference_rows(
+            dists.differences, order if self.when is None else self.names[::-1], level
+        ):
             pair = row["first"], row["second"]
             differences.append(row | {
-                "first_larger": laws.p_better(*pair),
+                "first_larger": dists.p_better(*pair),
                 "first_larger_in_sample": self.in_sample.p_better(*pair),
                 "items_in_common": self.in_common.get(pair, self.in_common.get(pair[::-1])),
             })  # fmt: skip
@@ -339,7 +341,7 @@ def group_shares(
 ) -> Groups:  # fmt: skip
     """The answer from draws (draws, groups) of shares `here`, in these samples, and of `new` ones.
 
-    `p` (samples,) are chances of the class, `paired` differences by gold, `points` as for `laws_of`; without
+    `p` (samples,) are chances of the class, `paired` differences by gold, `points` as for `dists_of`; without
     `new` draws they are made from those here. `data.target` is what was asked for.
     """
     in_sample, gold, labels = data.target == IN_SAMPLE, data.gold, data.own_labels()
@@ -355,12 +357,12 @@ def group_shares(
     label_shares = votes[:, 1] / np.maximum(votes.sum(axis=1), 1)
     pairs = compared_pairs((here if in_sample else new).mean(axis=0), ordered=groups.when is not None)
     own, other = (
-        laws_of(groups.names, draws, {pair: laws[k] for pair, laws in paired.items()}, 1.0, middle, pairs)
+        dists_of(groups.names, draws, {pair: dists[k] for pair, dists in paired.items()}, 1.0, middle, pairs)
         for k, (draws, middle) in enumerate(((here, points), (new, of_new)))
     )
     of_pair = {pair: int(common[tuple(map(groups.names.index, pair))]) for pair in own.differences}
     return groups._replace(
-        laws=own if in_sample else other, in_sample=own, num_gold=tuple(gold_of.tolist()),
+        dists=own if in_sample else other, in_sample=own, num_gold=tuple(gold_of.tolist()),
         label_shares=tuple(label_shares.tolist()), in_common=of_pair,
     )  # fmt: skip
 
@@ -380,18 +382,18 @@ def _new_items(
     return betaincinv(hits + _JEFFREYS, size - hits + _JEFFREYS, ndtr(normal))
 
 
-def apart(laws: Sequence[Estimate], key: Key) -> Float[np.ndarray, "draws groups"]:
+def apart(dists: Sequence[Estimate], key: Key) -> Float[np.ndarray, "draws groups"]:
     """Draws of distributions whose errors are taken as independent, together."""
     rng = host_rng(key, "groups apart")
-    each = [draws_of(law) for law in laws]
+    each = [draws_of(dist) for dist in dists]
     size = max(draws.size for draws in each)
     return np.stack([rng.permutation(np.resize(draws, size)) for draws in each], axis=1)
 
 
-def laws_of(
+def dists_of(
     names: Sequence[str], columns: Float[np.ndarray, "draws groups"], paired: Mapping[Pair, DrawsEstimate],
     sign: float = 1.0, points: Sequence[float] | None = None, pairs: Sequence[tuple[int, int]] = (),
-) -> Laws:  # fmt: skip
+) -> Dists:  # fmt: skip
     """Values and differences of groups, by draws of all of them together; some differences are `paired`.
 
     `points` are given as the means of the groups; None: those of the draws. `pairs` are compared.
@@ -401,7 +403,7 @@ def laws_of(
     apart = {(names[a], names[b]): DrawsEstimate(each[a] - each[b]) for a, b in pairs}
     middles = points or [None] * number
     values = {name: DrawsEstimate(one, middle=m) for name, one, m in zip(names, each, middles, strict=True)}
-    return Laws(values, consistent(values, {**apart, **paired}), columns, sign)
+    return Dists(values, consistent(values, {**apart, **paired}), columns, sign)
 
 
 def compared_pairs(

@@ -104,9 +104,7 @@ def swap_findings(rows: Sequence[dict[str, Any]], classes: Sequence[str]) -> tup
         if not cells or (row.get("spam") or 0.0) > NAMED:
             continue
         share = row["confusion_matrix"]["mean"]
-        instead = [
-            f"says {classes[b]!r} for {classes[a]!r} in {100 * share[a][b]:.0f} % of cases" for a, b in cells
-        ]
+        instead = [f"says {classes[b]!r} for {classes[a]!r} in {100 * share[a][b]:.0f} %" for a, b in cells]
         swapped = [f"{classes[a]!r} and {classes[b]!r}" for a, b in cells if a < b and (b, a) in cells]
         exchanged = f"swaps {', '.join(swapped)}: " if swapped else ""
         texts.append(f"{row['worker']!r} {exchanged}{', '.join(instead[:_LISTED])}")

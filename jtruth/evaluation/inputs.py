@@ -128,7 +128,9 @@ class Inputs:
     stated: Stated = 0  # the key as it was given
     progress: Progress | None = None
     what_if: Any = None  # rows of assumptions and doubts, kept by the first answer that is asked for them
-    normal: bool = False  # whether independence is read by the normal law around its mode, not sampled
+    normal: bool = (
+        False  # whether independence is read by the normal distribution around its mode, not sampled
+    )
 
     __repr__ = one_line
 

@@ -1,6 +1,6 @@
 """How good is every labeler? Accuracy and confusion matrix, predictive or by gold.
 
-`evaluate_labelers`: without gold a labeler gets what a classifier gets, a predictive law
+`evaluate_labelers`: without gold a labeler gets what a classifier gets, a predictive distribution
 (`jtruth.evaluation.assumptions.model_error`); with gold labelers are judged by it
 (`jtruth.evaluation.gold.tables`). Confusion matrices are those of independent errors.
 
@@ -27,7 +27,7 @@ from jtruth._random import Stated, seeded, stream
 from jtruth._validation import choose, positive_line
 from jtruth._validation.words import number_of, plain, series
 from jtruth.answers import Answer, Check, Column, Document, Table, blocks, facts, how
-from jtruth.answers.blocks import Row, facts_of, law_column, share_text
+from jtruth.answers.blocks import Row, dist_column, facts_of, share_text
 from jtruth.answers.data import plain_json
 from jtruth.evaluation import one_judge, parts
 from jtruth.evaluation.agreement import consensus_table
@@ -80,7 +80,7 @@ class LabelerReport(Answer):
     interval_kind: str = parts.PREDICTIVE  # or "posterior" (gold)
     rests_on: str = ""  # what the accuracies take for granted
     assumptions: tuple[tuple[str, str], ...] = ()  # name and sentence of those of `by_assumption`
-    laws: Mapping[str, Estimate] = field(default_factory=dict)  # by worker; not of --fast
+    dists: Mapping[str, Estimate] = field(default_factory=dict)  # by worker; not of --fast
     clear: tuple[tuple[str, str], ...] = ()  # (better, worse) of workers of whom that is clear
     clear_if: str = ""  # what that assumes, beginning with "if"
     advice: tuple[str, ...] = ()
@@ -226,8 +226,8 @@ def clear_sentences(clear: Sequence[tuple[str, str]], clear_if: str, number: int
     sentences = [said(1, clear, "worse"), *([said(0, rest, "better")] if rest else [])]
     text = "; ".join(sentences)
     text = f"{clear_if[0].upper()}{clear_if[1:]}, {text}." if clear_if else f"{text}."
-    whole = len(clear) == number * (number - 1) // 2
-    return [text] if whole else [text, "The other differences are not clear."]
+    more = [] if len(clear) == number * (number - 1) // 2 else ["The other differences are not clear."]
+    return [text, *more]
 
 
 def clear_pairs(
@@ -258,15 +258,15 @@ def _of_classes(report: LabelerReport) -> list[Table]:
     if not report.rows or len(each) > _MOST_CLASSES:
         return []
 
-    def law(row: Row, true: int, label: int) -> dict[str, float]:
+    def dist(row: Row, true: int, label: int) -> dict[str, float]:
         return {name: row["confusion_matrix"][name][true][label] for name in ("mean", "low", "high")}
 
-    right = [{"worker": r["worker"], **{str(c): law(r, c, c) for c in each}} for r in report.rows]
-    columns = [law_column(str(c), f"if {plain(report.classes[c])!r}", ".2f") for c in each]
+    right = [{"worker": r["worker"], **{str(c): dist(r, c, c) for c in each}} for r in report.rows]
+    columns = [dist_column(str(c), f"if {plain(report.classes[c])!r}", ".2f") for c in each]
     title = "Probability of the right label in each class, if errors are independent"
     tables = [Table("", title, "worker", tuple(columns), right)]
     cells = [
-        law(row, a, b)
+        dist(row, a, b)
         | {"what": f"{plain(row['worker'])}: {plain(report.classes[a])} as {plain(report.classes[b])}"}
         for row in report.rows
         for a in each
@@ -281,8 +281,7 @@ def _of_classes(report: LabelerReport) -> list[Table]:
 
 ONLY_GOLD = (
     "Labels cannot show mistakes that labelers share, so the intervals are wide; 30 verified random samples "
-    "would narrow them. Choose them by jtruth.asking.ask_next, and give gold=... (at the command line --gold "
-    "FILE)."
+    "would narrow them (jtruth.asking.ask_next chooses them; gold=..., --gold FILE)."
 )
 
 
@@ -350,27 +349,27 @@ def report_of(data: Inputs, when: np.ndarray | None = None) -> LabelerReport:
         checks += data.missing or missing_check(labels, fit.class_posterior)
     posterior = tables.labels_posterior([member.fit for member in members], labels)
     draws = ranges.labeler_draws(members, labels, data.key)
-    laws = ranges.labeler_laws(draws, labels, data.labelers_are)
+    dists = ranges.labeler_dists(draws, labels, data.labelers_are)
     if by_gold:
         counted = tables.labeler_tables_by_gold(labels, posterior, data.known, data.key)
-        without, laws = laws, tables.laws_by_gold(laws, counted)
+        without, dists = dists, tables.dists_by_gold(dists, counted)
         warnings += (
-            *tables.kind_warnings(data.labelers_are, without, laws),
+            *tables.kind_warnings(data.labelers_are, without, dists),
             *tables.gold_warnings(data),
             *tables.few_of_labelers(labels, data.gold),
             *tables.few_of_classes(data, range(len(data.classes))),
         )
         checks += tables.random_gold_checks(data, posterior)
-    laws = ranges.about_labelers(laws, labels, data.target)
+    dists = ranges.about_labelers(dists, labels, data.target)
     alone = next((member.fit for member in members if member.fit is not None), fit)
     means = {name: np.ma.masked_invalid(one).mean(axis=0).filled(np.nan) for name, one in draws.items()}
-    rows = labeler_rows(labels.worker_names, labels.labels_per_labeler(), parts.means_and_ends(laws, level),
+    rows = labeler_rows(labels.worker_names, labels.labels_per_labeler(), parts.means_and_ends(dists, level),
                         alone, level, means)  # fmt: skip
     rows = with_repeats(rows, labels, level)
     if by_gold and labels.num_classes == 2:
         rows = _against_gold(rows, counted, data)
     readings = tuple((member.name, member.sentence) for member in members)
-    clear, clear_if = _clear(data, rows, draws, laws, fit, checks)
+    clear, clear_if = _clear(data, rows, draws, dists, fit, checks)
     if not by_gold and all_refused(checks):  # what each assumption says means nothing then
         rows, readings = tuple(row | {"by_assumption": {}} for row in rows), ()
         warnings = (REFUSED, *warnings)
@@ -386,7 +385,7 @@ def report_of(data: Inputs, when: np.ndarray | None = None) -> LabelerReport:
         target=data.target, interval_kind="posterior" if by_gold else parts.PREDICTIVE,
         rests_on=tables.BY_GOLD if by_gold else rests_on(data.labelers_are), assumptions=readings,
         clear=clear, clear_if=clear_if,
-        laws={str(name): law for name, law in zip(labels.worker_names, laws, strict=True)},
+        dists={str(name): dist for name, dist in zip(labels.worker_names, dists, strict=True)},
         advice=tables.advice(data, None) if by_gold else (),
         positive=data.classes[data.positive] if by_gold else "",
         positive_chosen=data.chosen if by_gold else "",
@@ -409,14 +408,16 @@ def _against_gold(
 
 
 def _clear(
-    data: Inputs, rows: Sequence[Row], draws: Mapping[str, np.ndarray], laws: Sequence[Estimate],
+    data: Inputs, rows: Sequence[Row], draws: Mapping[str, np.ndarray], dists: Sequence[Estimate],
     fit: JointPosterior, checks: Sequence[Check],
 ) -> tuple[tuple[tuple[str, str], ...], str]:  # fmt: skip
     """Pairs of labelers of whom it is clear who is better, and what that assumes."""
     labels, refuted = data.own_labels(), any(check.verdict == "does not fit" for check in checks)
     if data.num_gold:
-        each = enumerate(laws)
-        apart = np.stack([law.sample(stream(data.key, "labelers by gold", t), _DRAWS) for t, law in each], 1)
+        each = enumerate(dists)
+        apart = np.stack(
+            [dist.sample(stream(data.key, "labelers by gold", t), _DRAWS) for t, dist in each], 1
+        )
         return clear_pairs(rows, labels.worker_names, by_draws(apart)), ""
     sizes = np.maximum(labels.labels_per_labeler(), 1).astype(np.float64)
     if data.target == parts.POPULATION:

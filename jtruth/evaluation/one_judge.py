@@ -15,8 +15,8 @@ from jaxtyping import Int
 from jtruth._random import host_rng, stream
 from jtruth._validation import as_list
 from jtruth._validation.words import plain
-from jtruth.answers.blocks import cell_text, law_column
-from jtruth.answers.data import law_row
+from jtruth.answers.blocks import cell_text, dist_column
+from jtruth.answers.data import dist_row
 from jtruth.io.gold import Gold
 from jtruth.labels import Labels
 from jtruth.stats.draws import DrawsEstimate
@@ -27,8 +27,8 @@ from jtruth.tables.posterior import TablePosterior
 NAMES = {"recall": "sensitivity (TPR)", "specificity": "specificity (TNR)"}
 HEADLINE = ("accuracy", "recall", "specificity", "kappa")  # of a judge of two classes
 MORE = ("specificity", "kappa")  # of these what other answers about two classes do not have
-COLUMNS = (law_column("sensitivity", "sensitivity", ".0%"), law_column("specificity", "specificity", ".0%"),
-           law_column("kappa", "kappa", ".2f"))  # fmt: skip
+COLUMNS = (dist_column("sensitivity", "sensitivity", ".0%"), dist_column("specificity", "specificity", ".0%"),
+           dist_column("kappa", "kappa", ".2f"))  # fmt: skip
 _DRAWS, _ENDS = 4000, ("mean", "low", "high")
 
 
@@ -42,7 +42,7 @@ def judge_row(
     """
     named = {"sensitivity": "recall", "specificity": "specificity", "kappa": "kappa", "truly": "share"}
     of = {name: table.estimate(named_metric(name, classes, positive)) for name in named.values()}
-    row = {name: law_row(of[metric], level) for name, metric in named.items()}
+    row = {name: dist_row(of[metric], level) for name, metric in named.items()}
     rates = ", ".join(
         f"{NAMES.get(named[name], name)} {cell_text([row[name][end] for end in _ENDS], '.2f', 'undefined')}"
         for name in ("sensitivity", "specificity", "kappa")
@@ -96,9 +96,9 @@ def worth_words(
     low, high = (round(100 * end) for end in share.interval(level)[:2])
     values = (slope.mean, *slope.interval(level)[:2])
     mean, *ends = (f"{value:.2f}".replace("-", "\N{MINUS SIGN}") for value in values)
-    rate = f"{round(100 * called)} % are called {plain(classes[positive])!r}; "
-    rate += f"the true share is {round(100 * share.mean)} % [{low}, {high}]. "
-    return f"{rate}Youden's index (TPR + TNR \N{MINUS SIGN} 1) is {mean} [{', '.join(ends)}]."
+    rate = f"{round(100 * called)} % are called {plain(classes[positive])!r}; the true share is "
+    rate += f"{round(100 * share.mean)} % [{low}, {high}]. Youden's index (TPR + TNR \N{MINUS SIGN} 1) is "
+    return f"{rate}{mean} [{', '.join(ends)}]."
 
 
 def labels_of_columns(**columns: Any) -> Labels:

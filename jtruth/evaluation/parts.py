@@ -94,12 +94,12 @@ def loudest(checks: Sequence[Any]) -> str:
     return f"{number_of(len(against), 'model check')} failed: {some(against, 3)}."
 
 
-def interval_text(law: Estimate, level: float) -> str:
-    """Mean and interval of a law that may be undefined."""
-    if np.isnan(law.mean):
+def interval_text(dist: Estimate, level: float) -> str:
+    """Mean and interval of a distribution that may be undefined."""
+    if np.isnan(dist.mean):
         return "undefined"
-    low, high = law.interval(level)
-    return f"{law.mean:.3f} [{low:.3f}, {high:.3f}]"
+    low, high = dist.interval(level)
+    return f"{dist.mean:.3f} [{low:.3f}, {high:.3f}]"
 
 
 def listed(names: Sequence[Any], more: Sequence[str] = ()) -> str:
@@ -123,9 +123,7 @@ def taken_as_true(num_gold: int, num_calibration: int = 0) -> str:
         return f"{number_of(num_calibration, 'verified calibration item')} set the error rates"
     if not num_gold:
         return "no label was taken as true"
-    return (
-        f"{number_of(num_gold, 'verified label')} (gold) {'was' if num_gold == 1 else 'were'} taken as true"
-    )
+    return f"{number_of(num_gold, 'verified label')} (gold) {'were' if num_gold > 1 else 'was'} taken as true"
 
 
 def assumption_table(rows: Sequence[dict], columns: Sequence[Column], note: str = "") -> Table:
@@ -133,9 +131,9 @@ def assumption_table(rows: Sequence[dict], columns: Sequence[Column], note: str 
     return Table("assumptions", BY_ASSUMPTION, "sentence", tuple(columns), rows, note, say=str)
 
 
-def means_and_ends(laws: Iterable[Estimate], level: float) -> list[tuple[float, float, float]]:
-    """Mean and both ends of the interval of each law."""
-    return [(law.mean, *law.interval(level)[:2]) for law in laws]
+def means_and_ends(dists: Iterable[Estimate], level: float) -> list[tuple[float, float, float]]:
+    """Mean and both ends of the interval of each distribution."""
+    return [(dist.mean, *dist.interval(level)[:2]) for dist in dists]
 
 
 def worst_first(
@@ -150,9 +148,9 @@ def worst_first(
     rows = []
     for t in np.argsort([mean for mean, _, _ in accuracies], kind="stable").tolist():
         known = (None if np.isnan(value) else float(value) for value in accuracies[t])
-        law = dict(zip(("accuracy", "low", "high"), known, strict=True))
+        dist = dict(zip(("accuracy", "low", "high"), known, strict=True))
         also = more[t] if more else {}
-        rows.append({"worker": str(workers[t]), "num_labels": int(num_labels[t]), **law, **also})
+        rows.append({"worker": str(workers[t]), "num_labels": int(num_labels[t]), **dist, **also})
     return tuple(rows)
 
 

@@ -1,4 +1,4 @@
-"""The answer of `evaluate`: laws of the metrics with assumptions, checks and warnings, and its blocks."""
+"""The answer of `evaluate`: posteriors of metrics, assumptions, checks and warnings, and its blocks."""
 
 from collections.abc import Mapping, Sequence
 from copy import copy
@@ -13,8 +13,8 @@ from jtruth._validation import positive_line
 from jtruth._validation.words import number_of, plain, series
 from jtruth.answers import Answer, Check, Column, Document, Matrix, Table
 from jtruth.answers import blocks as block
-from jtruth.answers.blocks import Block, Row, cell_text, facts, facts_of, how, law_column, share_text
-from jtruth.answers.data import law_row
+from jtruth.answers.blocks import Block, Row, cell_text, dist_column, facts, facts_of, how, share_text
+from jtruth.answers.data import dist_row
 from jtruth.answers.require import Gate, Quantity, require
 from jtruth.evaluation import one_judge, parts
 from jtruth.evaluation.assumptions import ranges
@@ -65,7 +65,7 @@ class Evaluation(Answer):
     log_evidence: float = float("nan")  # log p(y_pred, z | noise model, prior), where those are given
     fit: FixedPoint | CountDraws | JointPosterior | None = None  # of steps or draws
     basis: Basis | None = None  # input and model, which `sensitivity` moves
-    rests_on: str = ""  # what a predictive law takes for granted
+    rests_on: str = ""  # what a predictive distribution takes for granted
     suspicious: tuple[Check, ...] = ()  # what is odd in the labels, as `inspect_labels` finds it
     headline: tuple[str, ...] = parts.OF_ONE_CLASS  # metrics of the first sentence
     positive_chosen: str = ""  # how the positive class was, in words
@@ -136,7 +136,7 @@ class Evaluation(Answer):
         return self.estimate(f"f{beta:g}" if float(f"{beta:g}") == beta else f"f{float(beta)!r}")
 
     def estimate(self, metric: str) -> Estimate:
-        """Law of any metric by name: "kappa", "f2", "recall[cat]"; see `jtruth.tables.metrics`."""
+        """Distribution of any metric by name: "kappa", "f2", "recall[cat]"; see `jtruth.tables.metrics`."""
         return self.posterior.estimate(self._metric(metric))
 
     def require(self, *requirements: str, confidence: float = 0.95) -> Gate:
@@ -149,10 +149,10 @@ class Evaluation(Answer):
 
     def _quantity(self, name: str) -> Quantity:
         metric = self._metric(name)
-        law = self.metrics.get(metric.name) or self.posterior.estimate(metric)
+        dist = self.metrics.get(metric.name) or self.posterior.estimate(metric)
         (above, below), share = metric.terms(self.cells.mean), self.cells.mean / self.cells.mean.sum()
-        of_one = (share * (above - law.mean * below) ** 2).sum()  # the delta method's, of a ratio exactly
-        return Quantity(law, float(ratio(of_one, (share * below).sum() ** 2)))
+        of_one = (share * (above - dist.mean * below) ** 2).sum()  # the delta method's, of a ratio exactly
+        return Quantity(dist, float(ratio(of_one, (share * below).sum() ** 2)))
 
     def _metric(self, name: str) -> Metric:
         return named_metric(name, self.classes, self.classes.index(self.positive))
@@ -233,10 +233,12 @@ class Evaluation(Answer):
     ) -> JointEstimate | JointDensity:
         """Joint posterior of two metrics by name, as in `estimate`.
 
-        `assumption` is one of `assumptions`, needed where the answer is predictive: a law for each metric.
+        `assumption` is one of `assumptions`, needed where the answer is predictive: a distribution for each
+        metric.
 
         Raises:
-            ValueError: neither one law nor an assumption that has one, or counts that are not identified.
+            ValueError: neither one distribution nor an assumption that has one, or counts that are not
+            identified.
         """
         metrics = self._metric(first), self._metric(second)
         if assumption is None and self.interval_kind != parts.PREDICTIVE:
@@ -278,7 +280,7 @@ def evaluation_blocks(
     result: Evaluation, assumptions: Sequence[Assumption] = (), doubts: Sequence[str] = ()
 ) -> Document:
     """The answer for all faces, with what each assumption says, and doubts of models behind these rows."""
-    rows = {name: law_row(law, result.level) for name, law in result.metrics.items()}
+    rows = {name: dist_row(dist, result.level) for name, dist in result.metrics.items()}
     kind = parts.interval_title(result.level, result.interval_kind)
     alone = [a.sentence for a in assumptions] if len(assumptions) == 1 else []
     prior = parts.listed(result.classes, [f"{p:.3f}" for p in result.prior])
@@ -326,8 +328,8 @@ def _other_target(result: Evaluation) -> dict[str, Any]:
         name, table = parts.POPULATION, NewSamples(result.posterior, result.key)
     else:
         return {}
-    laws = {m: table.estimate(result._metric(m)) for m in result.headline if m in result.metrics}
-    return {name: {m: law_row(law, result.level) for m, law in laws.items()}}
+    dists = {m: table.estimate(result._metric(m)) for m in result.headline if m in result.metrics}
+    return {name: {m: dist_row(dist, result.level) for m, dist in dists.items()}}
 
 
 def _headline(result: Evaluation, rows: Mapping[str, Row], kind: str) -> str:
@@ -393,7 +395,7 @@ def _metrics(result: Evaluation, rows: Mapping[str, Row], kind: str) -> list[Blo
               by_name=True, aside=("majority_vote",), say=lambda name: said.get(name) or title(name))
     ]  # fmt: skip
     if of:
-        heads = tuple(law_column(m, title(m), ".2f") for m in next(iter(of.values())))
+        heads = tuple(dist_column(m, title(m), ".2f") for m in next(iter(of.values())))
         each = [{"class": c, **{m: rows[n] for m, n in names.items()}} for c, names in of.items()]
         blocks.append(Table("by_class", "Every class", "class", heads, each, missing="undefined",
                             by_name=True))  # fmt: skip
@@ -403,7 +405,7 @@ def _metrics(result: Evaluation, rows: Mapping[str, Row], kind: str) -> list[Blo
 def _assumptions(result: Evaluation, assumptions: Sequence[Assumption]) -> Block:
     rows = [
         {"name": a.name, "sentence": a.sentence, "loo": a.loo,
-         "metrics": {name: law_row(law, result.level) for name, law in a.metrics.items()}}
+         "metrics": {name: dist_row(dist, result.level) for name, dist in a.metrics.items()}}
         for a in assumptions
     ]  # fmt: skip
     if len(rows) < 2:

@@ -21,7 +21,7 @@ from jtruth._host import log_odds
 from jtruth._one_line import one_line
 from jtruth._random import Key, stream
 from jtruth.evaluation import inputs
-from jtruth.evaluation.assumptions.model_error import OVERALL, PredictiveTable, law_of
+from jtruth.evaluation.assumptions.model_error import OVERALL, PredictiveTable, dist_of
 from jtruth.evaluation.assumptions.registry import drawn_rates
 from jtruth.evaluation.checks.prior_sensitivity import doubts_of, table_doubts
 from jtruth.evaluation.gold.tables import learned_table
@@ -60,7 +60,7 @@ class PredictiveCurves(NamedTuple):
         """One more than there are bins."""
         return next(iter(self.readings.values())).num_thresholds
 
-    def law(
+    def dist(
         self, of: Callable[[Curves], DrawsEstimate], bounds: tuple[float | int, float | int] = (0, 1)
     ) -> DrawsEstimate:
         """Predictive distribution of a number of the curve; of what every curve has, that number."""
@@ -71,28 +71,28 @@ class PredictiveCurves(NamedTuple):
         )  # tables of nothing in particular
         if len(np.unique(np.concatenate([other.draws, *draws.values()]))) == 1:
             return other
-        return law_of(draws, OVERALL, self.labelers_are, float(self.num_samples), (low, high))
+        return dist_of(draws, OVERALL, self.labelers_are, float(self.num_samples), (low, high))
 
     def roc(self, level: float = 0.95, points: int = 51) -> Band:
         """Detection by false-alarm rate, as `Curves.roc`."""
         each, names = range(self.num_thresholds), ("false_alarm", "detection")
-        rates = [np.array([self.law(lambda c, n=n, k=k: c.at(n, k)).mean for k in each]) for n in names]
+        rates = [np.array([self.dist(lambda c, n=n, k=k: c.at(n, k)).mean for k in each]) for n in names]
         x = np.union1d(np.linspace(0, 1, points), rates[0])
         return whole_roc(
-            self._band(x, [self.law(lambda c, v=v: c.detection_by(v)) for v in x], level), *rates
+            self._band(x, [self.dist(lambda c, v=v: c.detection_by(v)) for v in x], level), *rates
         )
 
     def precision_recall(self, level: float = 0.95, points: int = 50) -> Band:
         """Precision by recall, at recalls above 0."""
         x = np.linspace(0, 1, points + 1)[1:]
-        return self._band(x, [self.law(lambda c, v=v: c.precision_by(v)) for v in x], level)
+        return self._band(x, [self.dist(lambda c, v=v: c.precision_by(v)) for v in x], level)
 
-    def _band(self, x: np.ndarray, laws: Sequence[DrawsEstimate], level: float) -> Band:
+    def _band(self, x: np.ndarray, dists: Sequence[DrawsEstimate], level: float) -> Band:
         """The wide band has Bonferroni's level for the inner points of the curve, one for each edge."""
         wide = 1 - (1 - check_level(level)) / max(self.num_thresholds - 2, 1)
-        low, high = np.array([law.equal_tails(level) for law in laws]).T
-        low_all, high_all = np.array([law.equal_tails(wide) for law in laws]).T
-        return Band(x, np.array([law.mean for law in laws]), low, high, low_all, high_all, level)
+        low, high = np.array([dist.equal_tails(level) for dist in dists]).T
+        low_all, high_all = np.array([dist.equal_tails(wide) for dist in dists]).T
+        return Band(x, np.array([dist.mean for dist in dists]), low, high, low_all, high_all, level)
 
 
 def for_new(whole: Curves | PredictiveCurves, key: Key) -> Curves | PredictiveCurves:
@@ -231,11 +231,11 @@ def prior_driven(
     With few labels a sample and a score that ranks well, labels do not say how far the samples that are
     ranked wrong are so: a prior of alike neighbours spreads them, one of pure bins moves them together.
     """
-    laws = [curves(against_rest(some, positive)).auc for some in (tables, others)]
-    (low, high), (a, b) = (law.interval(0.95) for law in laws)
-    if not abs(laws[1].mean - laws[0].mean) > _MOVED * (high - low):
+    dists = [curves(against_rest(some, positive)).auc for some in (tables, others)]
+    (low, high), (a, b) = (dist.interval(0.95) for dist in dists)
+    if not abs(dists[1].mean - dists[0].mean) > _MOVED * (high - low):
         return ()
-    return (PRIOR_DRIVEN.format(laws[0].mean, low, high, laws[1].mean, a, b),)
+    return (PRIOR_DRIVEN.format(dists[0].mean, low, high, dists[1].mean, a, b),)
 
 
 def _learned(

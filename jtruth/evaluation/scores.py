@@ -1,11 +1,11 @@
 """How well does a score rank, judged by noisy labels? ROC, precision-recall, their areas.
 
 Scores are cut into bins of about equal numbers of samples, and the bin is the symbol that the classifier
-"predicts" (`score_tables`). Curves of every kind give the law of a number of the curve, `law(of)`, and bands.
+"predicts" (`score_tables`). Curves of every kind give the distribution of a number of the curve, `dist(of)`,
+and bands.
 
-A column of scores for each class is judged one against the rest, in a table with a row for each class whose
-other rows are then added up. No draw holds the areas of all classes; for averages they are taken to vary
-together entirely (the same quantile of every law): the widest that single laws allow.
+Scores of each class are judged one against the rest, in a table whose other rows are added up. Averages of
+areas take the classes to vary together entirely (the same quantile of each): the widest that is possible.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -21,8 +21,8 @@ from jtruth._random import Stated, stated, stream
 from jtruth._validation import choose, positive_line
 from jtruth._validation.in_range import check_shape
 from jtruth.answers import Answer, Column, Curve, Document, Table
-from jtruth.answers.blocks import check_notes, facts, facts_of, how, law_column, share_text, warning_notes
-from jtruth.answers.data import law_row, plain_json
+from jtruth.answers.blocks import check_notes, dist_column, facts, facts_of, how, share_text, warning_notes
+from jtruth.answers.data import dist_row, plain_json
 from jtruth.evaluation import inputs, one_judge, parts
 from jtruth.evaluation import score_tables as tables
 from jtruth.evaluation.assumptions.model_error import rests_on
@@ -39,8 +39,6 @@ from jtruth.tables.curves import Band, Curves, against_rest, curves
 AREAS = {"auc": "area under the ROC curve", "average_precision": "average precision"}
 Number = float | int
 AnyCurves = Curves | tables.PredictiveCurves
-
-
 _AT = ("accuracy", "recall", "specificity", "precision", "false_alarm_rate")  # rates at a threshold
 
 
@@ -63,23 +61,20 @@ class AtThreshold(NamedTuple):
         where = {np.inf: "nothing", -np.inf: "everything"}.get(self.threshold, f"{self.threshold:g}")
         cells: dict[str, Any] = {"threshold": self.threshold, "from": where}
         for name in (*_AT, "cost"):
-            law = getattr(self, name)
-            cells[name] = None if law is None else law_row(law, level)
+            dist = getattr(self, name)
+            cells[name] = None if dist is None else dist_row(dist, level)
         return cells | {"cheapest": self.cheapest}
 
     def sentence(self, level: float) -> str:
         """Accuracy, sensitivity and specificity there, in words."""
         text = ", ".join(
-            f"{one_judge.NAMES.get(name, name)} {share_text([law.mean, *law.interval(level)[:2]])}"
-            for name, law in ((name, getattr(self, name)) for name in _AT[:3])
+            f"{one_judge.NAMES.get(name, name)} {share_text([dist.mean, *dist.interval(level)[:2]])}"
+            for name, dist in ((name, getattr(self, name)) for name in _AT[:3])
         )
         cheapest = "" if self.cost is None else f" (mean cost {parts.interval_text(self.cost, level)})"
-        above = "With no" if self.threshold == np.inf else "With every"
-        where = (
-            f"{above} sample called positive"
-            if np.isinf(self.threshold)
-            else f"At threshold {self.threshold:g}"
-        )
+        where = f"At threshold {self.threshold:g}"
+        if np.isinf(self.threshold):
+            where = f"With {'no' if self.threshold > 0 else 'every'} sample called positive"
         return f"{where}: {text}{cheapest}."
 
 
@@ -121,7 +116,7 @@ class ScoreEvaluation(Answer):
         """The same answer about the samples at hand (without what was asked at a threshold)."""
         if self.target == parts.IN_SAMPLE:
             return self
-        areas = {name: self.counted.law(attrgetter(name)) for name in AREAS}
+        areas = {name: self.counted.dist(attrgetter(name)) for name in AREAS}
         return replace(self, **areas, curves=self.counted, target=parts.IN_SAMPLE, asked=())
 
     @property
@@ -136,7 +131,7 @@ class ScoreEvaluation(Answer):
         low, high = self.auc.interval(self.level)
         return max(low - self.hidden, 0.0), min(high + self.hidden, 1.0)
 
-    def law(
+    def dist(
         self, of: Callable[[Curves], DrawsEstimate], bounds: tuple[Number, Number] = (0, 1)
     ) -> DrawsEstimate:
         """A number of the curve; its mean is given as that of the samples at hand."""
@@ -144,7 +139,7 @@ class ScoreEvaluation(Answer):
 
     def partial_auc(self, most: Number) -> Estimate:
         """Mean recall over the false-alarm rates up to `most`, see `Curves.partial_auc`."""
-        return self.law(lambda c: c.partial_auc(most))
+        return self.dist(lambda c: c.partial_auc(most))
 
     def at_threshold(self, threshold: Number, cost: tuple[Number, Number] | None = None) -> AtThreshold:
         """What predicting positive at or above one of `thresholds` brings.
@@ -166,33 +161,33 @@ class ScoreEvaluation(Answer):
     def best_threshold(self, cost: tuple[Number, Number]) -> AtThreshold:
         """The threshold of the lowest expected cost of false positives and false negatives."""
         each, (fp, fn) = range(self.curves.num_thresholds), checked_cost(cost)
-        law = self.law
-        means = [law(lambda c, k=k: c.cost_at(k, fp, fn), (0, max(fp, fn))).mean for k in each]
+        dist = self.dist
+        means = [dist(lambda c, k=k: c.cost_at(k, fp, fn), (0, max(fp, fn))).mean for k in each]
         cheapest = self._at(int(np.argmin(means)), (fp, fn))
         if not isinstance(self.curves, Curves):
-            return cheapest  # a predictive law has no draws of whole curves
+            return cheapest  # a predictive distribution has no draws of whole curves
         drawn = self.thresholds[self.curves.best_thresholds(fp, fn)]
         tails = (1 - self.level) / 2, (1 + self.level) / 2
         low, high = (float(np.quantile(drawn, t, method="inverted_cdf")) for t in tails)
         return cheapest._replace(cheapest=(low, high))
 
     def _at(self, k: int, cost: tuple[Number, Number] | None) -> AtThreshold:
-        law = self.law
+        dist = self.dist
         rates = (
-            law(lambda c, name=name: c.at(name, k))
+            dist(lambda c, name=name: c.at(name, k))
             for name in ("false_alarm", "detection", "precision", "accuracy", "specificity")
         )
-        mean = None if cost is None else law(lambda c: c.cost_at(k, *cost), (0, max(cost)))
+        mean = None if cost is None else dist(lambda c: c.cost_at(k, *cost), (0, max(cost)))
         return AtThreshold(float(self.thresholds[k]), *rates, cost=mean)
 
     def blocks(self) -> Document:
         """The question, the answer and what stands behind it, for all faces."""
         kind = parts.interval_title(self.level, self.interval_kind)
         areas = {name: _area(getattr(self, name), self.level) for name in AREAS}
-        in_sample = {name: _area(self.counted.law(attrgetter(name)), self.level) for name in AREAS}
+        in_sample = {name: _area(self.counted.dist(attrgetter(name)), self.level) for name in AREAS}
         views = [
             {"name": a.name, "sentence": a.sentence,
-             **{name: _area(law, self.level) for name, law in a.metrics.items()}}
+             **{name: _area(dist, self.level) for name, dist in a.metrics.items()}}
             for a in self.assumptions
         ]  # fmt: skip
         (low, high), note = self.auc_of_scores, ""
@@ -200,7 +195,9 @@ class ScoreEvaluation(Answer):
             note = f"Binning error of the area: at most {self.hidden:.3f}; the area without bins lies in "
             note += f"[{low:.3f}, {high:.3f}]."
         known = [n for n in (*_AT, "cost") if any(getattr(one, n) is not None for one in self.asked)]
-        columns = tuple(law_column(name, one_judge.NAMES.get(name, name.replace("_", " "))) for name in known)
+        columns = tuple(
+            dist_column(name, one_judge.NAMES.get(name, name.replace("_", " "))) for name in known
+        )
         asked = [one.row(self.level) for one in self.asked]
         cheapest = any(one.cheapest is not None for one in self.asked)
         title = "Metrics at a threshold" + (" (lowest expected cost)" if cheapest else "")
@@ -241,8 +238,8 @@ def score_curves(evaluations: Mapping[str, ScoreEvaluation]) -> list[Curve]:
     ]
 
 
-def _area(law: Estimate, level: float) -> dict[str, Any]:
-    row = law_row(law, level)
+def _area(dist: Estimate, level: float) -> dict[str, Any]:
+    row = dist_row(dist, level)
     return {name: row[name] for name in ("mean", "low", "high")}
 
 
@@ -287,7 +284,7 @@ class ClassScores(Answer):
         """The question, the answer and what stands behind it, for all faces."""
         first, level = next(iter(self.each.values())), self.level
         kind = parts.interval_title(level, first.interval_kind)
-        averages = {n: {a: _area(law, level) for a, law in getattr(self, n).items()} for n in AREAS}
+        averages = {n: {a: _area(dist, level) for a, dist in getattr(self, n).items()} for n in AREAS}
         rows = [
             {"class": name, **{n: _area(getattr(one, n), level) for n in AREAS}}
             for name, one in self.each.items()
@@ -296,7 +293,7 @@ class ClassScores(Answer):
         some = dict(list(self.each.items())[:_MOST_CURVES])
         blocks = (
             Table("areas", "One class against the rest", "class",
-                  tuple(law_column(n, t) for n, t in AREAS.items()), rows,
+                  tuple(dist_column(n, t) for n, t in AREAS.items()), rows,
                   f"{kind}s; averages assume fully dependent classes", by_name=True),
             *(curve._replace(name="") for curve in score_curves(some)),
             check_notes(self.checks), warning_notes(self.warnings),
@@ -306,10 +303,11 @@ class ClassScores(Answer):
                   each={name: one.to_dict() for name, one in self.each.items()}),
         )  # fmt: skip
         text = parts.interval_text(self.auc["macro"], level)
-        what = "The mean area under the ROC curve (one class against the rest) is"
-        about = parts.ABOUT[first.target]
-        kind = kind.replace("posterior ", "")
-        sentence = f"{what} {text} {about} ({kind}; {parts.taken_as_true(first.num_gold)})."
+        what, about = (
+            "The mean area under the ROC curve (one class against the rest)",
+            parts.ABOUT[first.target],
+        )
+        sentence = f"{what} is {text} {about} ({kind}; {parts.taken_as_true(first.num_gold)})."
         about = f"{len(self.each)} classes; key {self.key}"
         alarms = parts.first_lines(self.checks, self.warnings)
         return Document("How well do the scores rank?", about, sentence, blocks, alarms)
@@ -422,8 +420,8 @@ def _about(
     of: Callable[[Curves], DrawsEstimate],
     bounds: tuple[Number, Number] = (0, 1),
 ) -> DrawsEstimate:
-    law = curves.law(of, bounds)
-    return law if curves is counted else replace(law, middle=counted.law(of, bounds).mean)
+    dist = curves.dist(of, bounds)
+    return dist if curves is counted else replace(dist, middle=counted.dist(of, bounds).mean)
 
 
 def _at_or_above(values: np.ndarray, threshold: Number) -> float:
@@ -478,7 +476,7 @@ def evaluate_class_scores(
         first_look.row_numbers(columns[:, c], data, f"scores of {n!r}") for c, n in enumerate(data.classes)
     ]
     alarms = (*first_look.look_at(data, {}), *sum(rows, ()), *first_look.backward_columns(columns, data))
-    weights = np.array([one.counted.law(attrgetter("share")).mean for one in by_class.values()])
+    weights = np.array([one.counted.dist(attrgetter("share")).mean for one in by_class.values()])
     shares = {"macro": np.full(weights.size, 1 / weights.size), "weighted": weights / weights.sum()}
     auc, precision = (
         {name: _average(list(by_class.values()), attrgetter(area), share) for name, share in shares.items()}
@@ -494,10 +492,10 @@ def _average(
     of: Callable[[Curves], DrawsEstimate],
     weights: Float[np.ndarray, " classes"],
 ) -> DrawsEstimate:
-    """Weighted mean of the same quantile of every class's law; NaN where one is never defined."""
-    laws = [one.law(of) for one in each]
-    known = [law.draws[~np.isnan(law.draws)] for law in laws]
+    """Weighted mean of the same quantile of every class's distribution; NaN where one is never defined."""
+    dists = [one.dist(of) for one in each]
+    known = [dist.draws[~np.isnan(dist.draws)] for dist in dists]
     places = (np.arange(4000) + 0.5) / 4000
     columns = [np.quantile(draws, places) if draws.size else np.full(4000, np.nan) for draws in known]
-    middle = float(np.array([law.mean for law in laws]) @ weights)
+    middle = float(np.array([dist.mean for dist in dists]) @ weights)
     return DrawsEstimate(np.stack(columns, axis=1) @ weights, middle=middle)

@@ -2,8 +2,8 @@
 
 Several labels of one sample are draws from its class probabilities Q (Mimori, Sasada, Matsui and Sato 2021).
 From their histograms: losses of predicted class probabilities without the bias of small n (`calibration`),
-calibrated probabilities and a law around them (`concentration`). Arrays in, arrays out; numbers in brackets
-are the paper's equations.
+calibrated probabilities and a distribution around them (`concentration`). Arrays in, arrays out; numbers in
+brackets are the paper's equations.
 """
 
 from jtruth.histograms.calibration import (

@@ -18,7 +18,7 @@ the sum of squared pair products. Classes share samples; both parts keep their c
 CL cover 94.7 to 98.2 % (N = 150 and 400, true CL .0045 to .07), 100 % at CL = 0; targets are losses with
 these bins held fixed. Sums run over blocks of samples, so float32 sums of millions of terms stay exact.
 
-`loss_estimates` has Student laws of N - 1 degrees of freedom, not cut at 0, which would bias losses.
+`loss_estimates` has Student distributions of N - 1 degrees of freedom, not cut at 0, which would bias losses.
 """
 
 from collections.abc import Iterator
@@ -349,17 +349,17 @@ def loss_estimates(
             plugin |= {name: plugin_of_all[name] for name in _ONE_LABEL}
         singletons = int(classes.num_singletons) + int(differ.num_singletons)
         notes = [text for text in (note, *merged, *_notes(histograms, z, singletons)) if text]
-    laws: dict[str, Estimate] = {}
+    dists: dict[str, Estimate] = {}
     for name, (value, error) in values.items():
         size = histograms.num_samples if name in _ONE_LABEL else kept.size
         if np.isfinite(value):
             scale = float(error) if np.isfinite(error) else np.inf
-            laws[name] = StudentEstimate(float(value), scale, max(size - 1.0, 1.0))
-    return LossTable(laws, {k: float(v[0]) for k, v in plugin.items()}, classes, differ, tuple(notes))
+            dists[name] = StudentEstimate(float(value), scale, max(size - 1.0, 1.0))
+    return LossTable(dists, {k: float(v[0]) for k, v in plugin.items()}, classes, differ, tuple(notes))
 
 
-def law_of_mean(terms: Float[np.ndarray, " samples"]) -> Estimate:
-    """Student law of the mean of one number for each sample."""
+def dist_of_mean(terms: Float[np.ndarray, " samples"]) -> Estimate:
+    """Student distribution of the mean of one number for each sample."""
     terms = np.asarray(terms, np.float64)
     error = terms.std(ddof=1) / np.sqrt(terms.size)
     return StudentEstimate(float(terms.mean()), float(error), terms.size - 1.0)

@@ -1,7 +1,7 @@
-"""alpha-calibration (50): how concentrated is the law of class probabilities around a classifier's f?
+"""alpha-calibration (50): how concentrated is the posterior of class probabilities around a classifier's f?
 
 log alpha_0 is fitted by maximum likelihood of the histograms under Dir(alpha_0 f), with a penalty that draws
-it to 0, where the law is broad:
+it to 0, where the distribution is broad:
 
     - sum_i log DirMult(y_i | alpha_i f_i) / sum_i n_i  +  lambda mean_i (log alpha_i)^2     (50)
 
@@ -341,7 +341,7 @@ _FLOOR = -30.0  # of a log probability that is a feature of the head; the probab
 
 
 class Calibrated(NamedTuple):
-    """A law Dir(concentration * probabilities) for each sample."""
+    """A distribution Dir(concentration * probabilities) for each sample."""
 
     probabilities: Float[AnyArray, "samples classes"]
     concentration: Float[AnyArray, " samples"]
@@ -411,18 +411,18 @@ def _fit(key, histograms, p, method) -> tuple[Scaling | None, Head]:
     return scaling, head
 
 
-def epistemic_after_one_label(histograms: Histograms, law: Calibrated) -> Float[Array, " samples"]:
+def epistemic_after_one_label(histograms: Histograms, dist: Calibrated) -> Float[Array, " samples"]:
     """Unbiased epistemic loss (10) of the posterior (19) after one label, judged by the other labels.
 
     sum_k y_k / n EL(y - e_k, (alpha_0 f + e_k) / (alpha_0 + 1)); NaN for samples of fewer than three labels.
     """
     y = jnp.asarray(histograms.counts)
-    f = as_array(law.probabilities)
+    f = as_array(dist.probabilities)
 
     def after(k: Array) -> Array:
         label = one_label(jnp.full(len(y), k), y.shape[1])
         rest = Histograms(jnp.maximum(y - label.counts, 0), jnp.asarray(histograms.n) - 1, histograms.most)
-        posterior = posterior_probabilities(label, f, law.concentration)
+        posterior = posterior_probabilities(label, f, dist.concentration)
         share = jnp.take(y, k, axis=1).astype(f.dtype) / jnp.maximum(histograms.n, 1).astype(f.dtype)
         loss = epistemic_loss(rest, posterior).sum(axis=1)
         return jnp.where(share > 0, share * loss, 0.0)

@@ -1,5 +1,6 @@
 """Which labelers are worth what? Information about the class in bits (Su sections 4, 5.5 and 6.3.1)."""
 
+from jtruth.information.dist import label_dist, mixture
 from jtruth.information.labelers import (
     best_labelers,
     bsbc_information,
@@ -8,10 +9,9 @@ from jtruth.information.labelers import (
     labeler_information,
     smallest_team,
 )
-from jtruth.information.law import label_law, mixture
 from jtruth.information.mutual import mutual_information
 
 __all__ = [
-    "best_labelers", "bsbc_information", "equivalent_error", "equivalent_labeler", "label_law",
+    "best_labelers", "bsbc_information", "equivalent_error", "equivalent_labeler", "label_dist",
     "labeler_information", "mixture", "mutual_information", "smallest_team",
 ]  # fmt: skip

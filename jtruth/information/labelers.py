@@ -18,12 +18,12 @@ from jaxtyping import Bool, Float, Int
 from jtruth._arrays import AnyArray
 from jtruth._one_line import one_line, picture
 from jtruth._validation.in_range import check_positive, check_probabilities
-from jtruth.information.law import (
+from jtruth.information.dist import (
     MOST_CLASSES,
     checked_prior,
     entropy,
     independent_information,
-    label_law,
+    label_dist,
     table_information,
 )
 from jtruth.information.mutual import Information, Prior, average_over_strata, mutual_information
@@ -63,12 +63,12 @@ def labeler_information(noise, prior: Prior) -> LabelerInformation:
     >>> print(worth.alone.round(3), worth.last.round(3), round(worth.total, 3))
     [0.714 0.119 0.   ] [0.618 0.023 0.   ] 0.737
     """
-    law = label_law(noise)
-    checked = checked_prior(prior, law.num_classes)
-    single = np.eye(law.num_labelers, dtype=bool)
-    teams = np.concatenate([single, ~single, np.ones((1, law.num_labelers), bool)])
-    bits = _teams(law, checked, teams)
-    alone, others, total = np.split(bits, [law.num_labelers, 2 * law.num_labelers])
+    dist = label_dist(noise)
+    checked = checked_prior(prior, dist.num_classes)
+    single = np.eye(dist.num_labelers, dtype=bool)
+    teams = np.concatenate([single, ~single, np.ones((1, dist.num_labelers), bool)])
+    bits = _teams(dist, checked, teams)
+    alone, others, total = np.split(bits, [dist.num_labelers, 2 * dist.num_labelers])
     return LabelerInformation(alone, total - others, float(total[0]))
 
 
@@ -95,14 +95,14 @@ def best_labelers(
     >>> print(team.order, team.bits.round(3), team.cost)
     [1 2] [0.714 0.751] [8. 9.]
     """
-    law = label_law(noise)
-    checked = checked_prior(prior, law.num_classes)
-    price = np.ones(law.num_labelers) if costs is None else np.asarray(costs, np.float64)
-    check_positive(price, "costs", f"prices of {law.num_labelers} labelers", size=law.num_labelers)
+    dist = label_dist(noise)
+    checked = checked_prior(prior, dist.num_classes)
+    price = np.ones(dist.num_labelers) if costs is None else np.asarray(costs, np.float64)
+    check_positive(price, "costs", f"prices of {dist.num_labelers} labelers", size=dist.num_labelers)
     left = np.inf if budget is None else float(budget)
 
     def of_teams(teams: np.ndarray) -> np.ndarray:
-        return _teams(law, checked, teams)
+        return _teams(dist, checked, teams)
 
     per_cost = _greedy(of_teams, price, left, price)
     if np.ptp(price) == 0:
@@ -129,13 +129,13 @@ def _greedy(
 
 
 def _teams(
-    law: Strata, prior: np.ndarray, teams: Bool[np.ndarray, "teams labelers"]
+    dist: Strata, prior: np.ndarray, teams: Bool[np.ndarray, "teams labelers"]
 ) -> Float[np.ndarray, " teams"]:
     """Information of each team; where it is simulated by one key, so that differences keep little noise."""
-    if len(law.rows) == 1 and np.count_nonzero(prior) <= MOST_CLASSES:
-        return independent_information(law, prior, teams.astype(int))
-    laws = [law._replace(rows=law.rows[:, team]) for team in teams]
-    return np.array([average_over_strata(team_law, prior, None).bits for team_law in laws])
+    if len(dist.rows) == 1 and np.count_nonzero(prior) <= MOST_CLASSES:
+        return independent_information(dist, prior, teams.astype(int))
+    dists = [dist._replace(rows=dist.rows[:, team]) for team in teams]
+    return np.array([average_over_strata(team_dist, prior, None).bits for team_dist in dists])
 
 
 _SLACK = 1e-12  # a team reaches a target that it misses by rounding only
@@ -166,7 +166,9 @@ def bsbc_information(num_labelers: Numbers, error: Numbers, prior_positive: Numb
         raise ValueError(f"num_labelers must be a whole number from 0; got {wrong[0]}")
     bits = []
     for size, rate, share in zip(teams.flat, errors.flat, shares.flat, strict=True):
-        wrong = binomial_pmf(float(rate), int(size)) if size else np.ones(1)  # law of the number of errors
+        wrong = (
+            binomial_pmf(float(rate), int(size)) if size else np.ones(1)
+        )  # distribution of the number of errors
         prior = np.array([1 - share, share])
         joint = prior[:, None] * np.stack([wrong, wrong[::-1]]) / wrong.sum()
         bits.append(table_information(joint, prior))
@@ -215,8 +217,8 @@ def equivalent_error(bits: float, prior: Prior, *, num_labelers: int = 1) -> flo
     chance = 1.0 - 1.0 / prior.size
 
     def gap(error: float) -> float:
-        law = label_law(Symmetric(error, prior.size), num_labelers=num_labelers)
-        return average_over_strata(law, prior, None).bits - bits
+        dist = label_dist(Symmetric(error, prior.size), num_labelers=num_labelers)
+        return average_over_strata(dist, prior, None).bits - bits
 
     if gap(0.0) <= 0:
         return 0.0
@@ -246,10 +248,10 @@ def smallest_team(labeler, prior: Prior, bits: float, *, most: int = 1_000_000) 
     kind = labeler
     if not isinstance(labeler, NoiseModel):
         kind = Symmetric(float(labeler), prior.size) if np.ndim(labeler) == 0 else np.asarray(labeler)[None]
-    law = label_law(kind, num_labelers=1)
+    dist = label_dist(kind, num_labelers=1)
 
     def reached(size: int) -> bool:
-        team = law._replace(rows=np.repeat(law.rows, size, axis=1))
+        team = dist._replace(rows=np.repeat(dist.rows, size, axis=1))
         return average_over_strata(team, prior, None).bits >= bits - _SLACK
 
     high = 1

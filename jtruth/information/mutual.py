@@ -3,7 +3,7 @@
 Four ways to the same number, the first that applies:
 
 - "counts": a sum over the counts of equal labelers, exact, dependent labelers included;
-- "integral": independent labelers, however many and unequal, up to three classes (see `law`), exact;
+- "integral": independent labelers, however many and unequal, up to three classes (see `dist`), exact;
 - "enumerate": every label vector of a noise model of your own, from its `log_likelihood` alone, exact;
 - "monte_carlo": anything, with a standard error, by 20 000 simulated samples.
 
@@ -23,7 +23,7 @@ from scipy.special import logsumexp, rel_entr, softmax
 from jtruth._arrays import AnyArray, is_concrete
 from jtruth._host import log, picked
 from jtruth._random import as_key, host_rng, seeded, streams
-from jtruth.information.law import (
+from jtruth.information.dist import (
     BITS,
     MOST_CLASSES,
     MOST_TERMS,
@@ -31,7 +31,7 @@ from jtruth.information.law import (
     counts_information,
     equal_labelers,
     independent_information,
-    label_law,
+    label_dist,
     num_terms,
     table_information,
 )
@@ -58,14 +58,14 @@ def average_information(
 
 
 def _drawn_log_likelihood(
-    rng: np.random.Generator, law: Strata, prior: np.ndarray, size: int
+    rng: np.random.Generator, dist: Strata, prior: np.ndarray, size: int
 ) -> Float[np.ndarray, "draws classes"]:
     """log p(z | y) of `size` samples: class, stratum given the class, and symbols z given both are drawn."""
     y = rng.choice(prior.size, size, p=prior)
-    s = picked(law.weights.T[y], rng.random(size))
-    z = picked(np.moveaxis(law.rows, 1, 2)[s, y], rng.random((size, law.num_labelers)))
-    log_rows, total = log(law.rows), np.repeat(log(law.weights)[..., None], size, axis=-1)
-    for t in range(law.num_labelers):
+    s = picked(dist.weights.T[y], rng.random(size))
+    z = picked(np.moveaxis(dist.rows, 1, 2)[s, y], rng.random((size, dist.num_labelers)))
+    log_rows, total = log(dist.rows), np.repeat(log(dist.weights)[..., None], size, axis=-1)
+    for t in range(dist.num_labelers):
         total += log_rows[:, t][..., z[:, t]]  # (strata, classes, draws)
     return np.asarray(logsumexp(total, axis=0)).T
 
@@ -115,15 +115,15 @@ def mutual_information(
     model = isinstance(noise, NoiseModel) and is_concrete(noise)
     if model and noise.strata(num_labelers) is None:
         return _any_model(noise, prior, num_labelers, key)
-    law = label_law(noise, num_labelers=num_labelers)
-    return average_over_strata(law, checked_prior(prior, law.num_classes), key)
+    dist = label_dist(noise, num_labelers=num_labelers)
+    return average_over_strata(dist, checked_prior(prior, dist.num_classes), key)
 
 
-def average_over_strata(law: Strata, prior: np.ndarray, key: Any) -> Information:
-    """The mean over the observed strata, or the one value of a law without them."""
-    strata = law.known()
+def average_over_strata(dist: Strata, prior: np.ndarray, key: Any) -> Information:
+    """The mean over the observed strata, or the one value of a distribution without them."""
+    strata = dist.known()
     keys = streams(key, "strata", len(strata))
-    parts = [_one_law(s, prior, k) for (_, s), k in zip(strata, keys, strict=True)]
+    parts = [_one_dist(s, prior, k) for (_, s), k in zip(strata, keys, strict=True)]
     weights = np.array([w for w, _ in strata])
     errors = np.array([part.standard_error for part in parts])
     used = "+".join(sorted({part.method for part in parts}))
@@ -131,25 +131,25 @@ def average_over_strata(law: Strata, prior: np.ndarray, key: Any) -> Information
     return Information(bits, float(np.sqrt((weights**2) @ errors**2)), used)
 
 
-def _one_law(law: Strata, prior: np.ndarray, key: Any) -> Information:
-    """One law without observed strata."""
-    if law.num_labelers == 0:
+def _one_dist(dist: Strata, prior: np.ndarray, key: Any) -> Information:
+    """One distribution without observed strata."""
+    if dist.num_labelers == 0:
         return Information(0.0, 0.0, "counts")
-    few, terms = len(law.rows) == 1 and np.count_nonzero(prior) <= MOST_CLASSES, num_terms(law)
+    few, terms = len(dist.rows) == 1 and np.count_nonzero(prior) <= MOST_CLASSES, num_terms(dist)
     if terms <= (_CHEAP_TERMS if few else MOST_TERMS):
-        return Information(counts_information(law, prior), 0.0, "counts")
+        return Information(counts_information(dist, prior), 0.0, "counts")
     if few:
-        rows, sizes = equal_labelers(law.rows)
-        bits = independent_information(law._replace(rows=rows), prior, sizes[None])
+        rows, sizes = equal_labelers(dist.rows)
+        bits = independent_information(dist._replace(rows=rows), prior, sizes[None])
         return Information(float(bits[0]), 0.0, "integral")
-    return simulated_information(law, prior, key)
+    return simulated_information(dist, prior, key)
 
 
-def simulated_information(law: Strata, prior: np.ndarray, key: Any, num: int = _DRAWS) -> Information:
+def simulated_information(dist: Strata, prior: np.ndarray, key: Any, num: int = _DRAWS) -> Information:
     """By draws of labels."""
-    step, rng = max(1, _BLOCK // max(1, law.num_labelers * law.rows.shape[3])), host_rng(key, "information")
+    step, rng = max(1, _BLOCK // max(1, dist.num_labelers * dist.rows.shape[3])), host_rng(key, "information")
     draws = [min(step, num - start) for start in range(0, num, step)]
-    blocks = [_drawn_log_likelihood(rng, law, prior, number) for number in draws]
+    blocks = [_drawn_log_likelihood(rng, dist, prior, number) for number in draws]
     return Information(*average_information(np.concatenate(blocks), prior), "monte_carlo")
 
 

@@ -459,9 +459,7 @@ def _long(columns: Columns, plan: FilePlan, asked: FilePlan) -> FilePlan:
     one = ",".join(task)
     text = f"no two rows have the same {one}, so no sample has two labels, and {ids[0]!r} repeats. If"
     option = _typed("task", f"--task {ids[0]}")
-    return _doubt(
-        plan, f"{text} {ids[0]!r} identifies the samples, add {option}; if {one} does, --task {one}"
-    )
+    return _doubt(plan, f"{text} {ids[0]!r} is the sample, add {option}; if {one} is, --task {one}")
 
 
 def _repeated(columns: Columns, plan: FilePlan, rest: list[str]) -> FilePlan:

@@ -105,9 +105,7 @@ def read_predictions(
     unused = check.unused(number, labels.class_names, "classes are never predicted")
     if plan.pass_at is not None and number.max() == y_pred.size > 1:
         name = labels.class_names[y_pred[0]]
-        text = (
-            f"every prediction is {name!r} after the cut at {plan.pass_at}: do they share the labels' scale?"
-        )
+        text = f"every prediction is {name!r} after the cut at {plan.pass_at}: do the scales differ?"
         unused = (LOOK + table.source.says(text),)
     notes = read.notes + remarks + unused
     y_pred = check.with_tasks(y_pred, _tasks_of(labels, read.samples), notes)
@@ -311,8 +309,7 @@ def _probabilities(table: TextTable, labels: Labels, taken: tuple) -> tuple[np.n
     if foreign:
         text = (
             f"{check.quoted(foreign)} beside {there!r} would belong to a class that does not exist; the "
-            f"classes are {check.quoted(labels.class_names)}. Rename or remove columns that are not "
-            "probabilities."
+            f"classes are {check.quoted(labels.class_names)}. Rename or remove such columns."
         )
         raise ValueError(table.source.says(text))
     p = np.stack([numbers(table, name) for name in names], axis=1)

@@ -213,9 +213,7 @@ def rate_estimate(
     if not 0 <= value <= 1:
         warnings = (f"The estimate {value:.3g} lies outside [0, 1]: {why}", *warnings)
     elif low < 0 or high > 1:
-        warnings += (
-            f"The interval [{low:.3g}, {high:.3g}] reaches beyond [0, 1], and is shown as computed.",
-        )
+        warnings += (f"The interval [{low:.3g}, {high:.3g}] reaches beyond [0, 1].",)
     if bottom < 0:
         warnings = (swapped, *warnings)
     return RateEstimate(what, value, error, low, high, level, method, warnings, stated(key))

@@ -86,8 +86,8 @@ def _warnings(apparent: Share, audit: Share, mean: float, wrong: float) -> Itera
         tail = min(binom.cdf(d, apparent.size, ends[0]), binom.sf(d - 1, apparent.size, ends[1]))
     else:
         k = audit.value * audit.size
-        law = beta(k + 0.5, audit.size - k + 0.5)
-        tail = min(law.cdf(mean), law.sf(mean))
+        dist = beta(k + 0.5, audit.size - k + 0.5)
+        tail = min(dist.cdf(mean), dist.sf(mean))
     if tail < 1e-3:
         yield (
             f"If errors are independent, {apparent.value * apparent.size:.0f} disagreements of "

@@ -1,4 +1,4 @@
-"""Rows of probabilities as coordinates without bounds, and Dirichlet laws there.
+"""Rows of probabilities as coordinates without bounds, and Dirichlet distributions there.
 
 log p = log softmax(B u) with an orthonormal basis B of the vectors that sum to 0 (isometric log ratios;
 Egozcue et al. 2003): C - 1 coordinates for C symbols, none of them special. With y = log(p_k / p_C),
@@ -38,9 +38,9 @@ def log_rows(u: Float[AnyArray, "*rows others P"]) -> Float[AnyArray, "*rows sym
 def stretched(x: Float[AnyArray, "*shape"]) -> tuple[Float[AnyArray, "*shape"], Float[AnyArray, "*shape"]]:
     """Log ratios from coordinates, and the log of the derivative.
 
-    Where a Dirichlet law has a concentration a below 1, log ratios have a tail of length 1 / a: most points
-    lie within 2 of each other, and some 20 away. Coordinates are areas of the hyperbolic sine, whose tails
-    are short.
+    Where a Dirichlet distribution has a concentration a below 1, log ratios have a tail of length 1 / a: most
+    points lie within 2 of each other, and some 20 away. Coordinates are areas of the hyperbolic sine, whose
+    tails are short.
     """
     up, down = jnp.exp(x / _STRETCH), jnp.exp(-x / _STRETCH)
     return 0.5 * _STRETCH * (up - down), jnp.log(up + down) - float(np.log(2))
@@ -57,7 +57,7 @@ def ratios(logs: Float[np.ndarray, "*rows symbols P"]) -> Float[np.ndarray, "*ro
 
 
 def constant(concentration: Float[np.ndarray, "*rows symbols"]) -> Float[np.ndarray, "*rows"]:
-    """Log of what does not depend on p in the density of a Dirichlet law in these coordinates."""
+    """Log of what does not depend on p in the density of a Dirichlet distribution in these coordinates."""
     a = np.asarray(concentration, np.float64)
     return gammaln(a.sum(axis=-1)) - gammaln(a).sum(axis=-1) + 0.5 * np.log(a.shape[-1])
 

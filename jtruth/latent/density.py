@@ -77,8 +77,8 @@ def log_likelihood(channel: Channel, seen: Seen) -> Float[Array, " P"]:
     return jnp.matmul(seen.times, terms, precision=_HIGHEST)
 
 
-def class_law(joint: Float[Array, "rows states P"], classes: int) -> Float[Array, "rows classes P"]:
+def class_dist(joint: Float[Array, "rows states P"], classes: int) -> Float[Array, "rows classes P"]:
     """p(class | row) of every row; states are ordered by class."""
     rows, states, size = joint.shape
-    law = jnp.exp(joint - total(joint)[:, None])
-    return law.reshape(rows, classes, states // classes, size).sum(axis=2)
+    dist = jnp.exp(joint - total(joint)[:, None])
+    return dist.reshape(rows, classes, states // classes, size).sum(axis=2)

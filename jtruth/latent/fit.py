@@ -140,7 +140,7 @@ def started(
     if wanted.mirrored is None:
         return state
     path = yield from temper.kept(model, rng, state)
-    named, _, _ = yield from _laws(model, path, rng)
+    named, _, _ = yield from _dists(model, path, rng)
     mirrored = wanted.mirrored(named)
     x = temper.folded(model, path[-1]).copy()
     wrong, right = np.flatnonzero(mirrored[:, -1]), np.flatnonzero(~mirrored[:, -1])
@@ -158,7 +158,7 @@ def moved(
 ) -> Sampler[tuple[temper.Tempered, Kept]]:
     """A few moves on, and what is kept of them."""
     path = yield from temper.kept(model, rng, state)
-    draws, classes, log_p = yield from _laws(model, path, rng)
+    draws, classes, log_p = yield from _dists(model, path, rng)
     if "pi" in draws and observed.group is None:
         draws["pi"] = draws["pi"][:, :, 0]
     p = np.asarray(classes)[:, : model.rows]
@@ -170,7 +170,7 @@ def moved(
     return state._replace(x=temper.folded(model, path[-1])), (small, large, behind)
 
 
-def _laws(model: Model, path: Any, rng: np.random.Generator) -> Sampler[tuple[Arrays, Any, Any]]:
+def _dists(model: Model, path: Any, rng: np.random.Generator) -> Sampler[tuple[Arrays, Any, Any]]:
     """What points say, one uniform number for each class of each to choose its image.
 
     Natural parameters are (chains, draws, ...) in float64.
@@ -178,7 +178,7 @@ def _laws(model: Model, path: Any, rng: np.random.Generator) -> Sampler[tuple[Ar
     moves, _, points = path.shape
     u = 1 - rng.random((moves, model.classes, points), dtype=np.float32)
     static = ("kind", model.kind), ("classes", model.classes)
-    named, classes, log_p = yield Call(temper.laws, static, (model.arrays, model.seen, path, u))
+    named, classes, log_p = yield Call(temper.dists, static, (model.arrays, model.seen, path, u))
     draws = {name: np.moveaxis(np.asarray(a, np.float64), (-1, 0), (0, 1)) for name, a in named.items()}
     for name in draws:
         if name.startswith(("pi", "weights", "raters")):  # to the last digit, as sums are looked at

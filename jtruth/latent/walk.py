@@ -51,8 +51,8 @@ class Effort(NamedTuple):
     pointwise: bool = False  # True: log p(one sample | draw) too, for `jtruth.comparison.leave_one_out`
     device: bool | None = None  # XLA sweeps; None: on an accelerator
     mesh: Any = None  # devices that share the samples, a `jax.sharding.Mesh`; XLA sweeps then
-    # Weighed draws of the normal law around the mode (`infer.normal`). None: where weights are even; True:
-    # wherever there is such a law; False: never.
+    # Weighed draws of `infer.normal`. None: where weights are even; True:
+    # wherever there is such a distribution; False: never.
     normal: bool | None = None
     progress: Progress = Progress()  # where it is reported, and a checkpoint
 

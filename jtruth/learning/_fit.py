@@ -53,7 +53,8 @@ class Fit(NamedTuple):
     def interval(self, level: float = 0.95) -> Float[np.ndarray, "two *rows classes"]:
         """Low and high ends of every entry of the labelers' matrices, equal tails.
 
-        Percentiles of a bootstrap, or of the beta law of each entry where rows are counts of known classes.
+        Percentiles of a bootstrap, or of the beta distribution of each entry where rows are counts of known
+        classes.
 
         Raises:
             ValueError: a level outside (0, 1), or a method that has neither.
@@ -105,7 +106,7 @@ class Fit(NamedTuple):
 
 
 class LabelerDraws(NamedTuple):
-    """Draws of class prior and labelers' matrices, by EM's normal law or NUTS; names of `JointPosterior`."""
+    """Draws of class prior and labelers' matrices, by a normal around EM or by NUTS, as `JointPosterior`."""
 
     prior: Float[np.ndarray, "draws classes"]
     matrices: Float[np.ndarray, "draws labelers classes classes"]  # float32

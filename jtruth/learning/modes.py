@@ -138,17 +138,17 @@ def fit_glad(
     [1.32 1.32 0.47] True
     """
     data, known, (shares, prior) = em.read(labels, gold, prior, max_steps, tol)
-    labelers, laws = labels.num_labelers, np.ones((2, 2))  # mean and sd of both, as in the authors' program
-    start = np.full(em.bucket(labelers), laws[0, 0]), np.full(data.known.size, laws[1, 0]), shares
-    end = em.run(glad, data, start, laws, prior, max_steps=max_steps, tol=tol)
+    labelers, dists = labels.num_labelers, np.ones((2, 2))  # mean and sd of both, as in the authors' program
+    start = np.full(em.bucket(labelers), dists[0, 0]), np.full(data.known.size, dists[1, 0]), shares
+    end = em.run(glad, data, start, dists, prior, max_steps=max_steps, tol=tol)
     able, ease = end.params[0][:labelers], np.exp(end.params[1])[: labels.num_samples]
     own = {"ability": able, "ease": ease, "difficulty": 1 / ease, "accuracy": _mean_accuracy(able, ease)}
     doubts = unlabelled(labels, labelers="their ability is that of the prior.")
     return em.fitted(labels, known, end, doubts, **own)
 
 
-def glad(data: em.LongForm, laws: Any) -> em.Model:
-    """The model for EM: ability (labelers,), log ease (samples,); `laws` (2, 2), mean and sd of each.
+def glad(data: em.LongForm, dists: Any) -> em.Model:
+    """The model for EM: ability (labelers,), log ease (samples,); `dists` (2, 2), mean and sd of each.
 
     The M step is one Newton step for all abilities and then one for all log eases, each of which is alone in
     its terms; curvature is never taken below that of the prior.
@@ -161,9 +161,9 @@ def glad(data: em.LongForm, laws: Any) -> em.Model:
         wrong = jax.nn.log_sigmoid(-logit) - wrong_classes
         return em.even_errors(data, jax.nn.log_sigmoid(logit), wrong, params[-1])
 
-    def newton(at, law, where, slope, bend):
-        gradient = jnp.zeros_like(at).at[where].add(slope) - (at - law[0]) / law[1] ** 2
-        return at + gradient / (jnp.zeros_like(at).at[where].add(bend) + 1 / law[1] ** 2)
+    def newton(at, dist, where, slope, bend):
+        gradient = jnp.zeros_like(at).at[where].add(slope) - (at - dist[0]) / dist[1] ** 2
+        return at + gradient / (jnp.zeros_like(at).at[where].add(bend) + 1 / dist[1] ** 2)
 
     def m_step(params, posterior, _):
         ability, log_ease, _ = params
@@ -171,15 +171,17 @@ def glad(data: em.LongForm, laws: Any) -> em.Model:
         ease = jnp.exp(log_ease)[data.sample]
         r = jax.nn.sigmoid(ability[data.labeler] * ease)
         slope, bend = each * (own - r) * ease, each * r * (1 - r) * ease**2
-        able = newton(ability, laws[0], data.labeler, slope, bend)
+        able = newton(ability, dists[0], data.labeler, slope, bend)
         logit = able[data.labeler] * ease
         r = jax.nn.sigmoid(logit)
         slope = each * (own - r) * logit
         bend = each * r * (1 - r) * logit**2 + jnp.maximum(-slope, 0)
-        return able, newton(log_ease, laws[1], data.sample, slope, bend)
+        return able, newton(log_ease, dists[1], data.sample, slope, bend)
 
     def log_prior(params):
-        return sum(-0.5 * (((x - law[0]) / law[1]) ** 2).sum() for x, law in zip(params, laws, strict=False))
+        return sum(
+            -0.5 * (((x - dist[0]) / dist[1]) ** 2).sum() for x, dist in zip(params, dists, strict=False)
+        )
 
     return em.Model(joint, m_step, log_prior, lambda far, plain: far)
 

@@ -27,8 +27,8 @@ covariance of any indicator, "t says s", with the others gives p(t says s | clas
 better than chance on the whole, which names the classes.
 
 Labelers who copy each other are given as `edges`, without circles. The covariance of those whom edges connect
-is not used; the law of a connected pair given the class comes from the covariance of "t says s and u says r"
-with everybody else, and the class posterior counts a pair once.
+is not used; the distribution of a connected pair given the class comes from the covariance of "t says s and u
+says r" with everybody else, and the class posterior counts a pair once.
 
 More than two classes are refused: labelers who err independently given the class do not given "the rest".
 """
@@ -298,16 +298,16 @@ def fit_label_model(
             "no three labelers share a sample, so third moments do not give the class prior; give prior"
         )
     share = np.array([1 - moments["prior"], moments["prior"]])
-    laws, moved = _laws(moments["shares"], moments["shifts"], share, mask.sum(axis=0))
+    dists, moved = _dists(moments["shares"], moments["shifts"], share, mask.sum(axis=0))
     both = np.array([(mask[:, a] * mask[:, b]).sum() for a, b in pairs.tolist()])
     of_pairs, shifted = (moments[name].reshape(-1, 9) for name in ("pair_shares", "pair_shifts"))
-    linked, more = _laws(of_pairs, shifted, share, both)
-    joint = log(share)[None] + _log_likelihood(symbol, mask, laws, pairs, linked.reshape(-1, 2, 3, 3))
+    linked, more = _dists(of_pairs, shifted, share, both)
+    joint = log(share)[None] + _log_likelihood(symbol, mask, dists, pairs, linked.reshape(-1, 2, 3, 3))
     joint = np.where((known[:, None] >= 0) & (known[:, None] != np.arange(2)), -np.inf, joint)
-    labelled = laws[:, :, :2].sum(axis=2, keepdims=True)
+    labelled = dists[:, :, :2].sum(axis=2, keepdims=True)
     own = {
-        "matrices": laws[:, :, :2] / labelled,
-        "abstention": laws[:, :, 2] if abstentions == "informative" else np.full(laws.shape[:2], np.nan),
+        "matrices": dists[:, :, :2] / labelled,
+        "abstention": dists[:, :, 2] if abstentions == "informative" else np.full(dists.shape[:2], np.nan),
         "strength": moments["strength"],
     }
     doubts = tuple(_doubts_of_moments(own["matrices"], moments["square"], labels, moved + more))
@@ -346,23 +346,23 @@ def _no_triplet(labels: Labels, apart: np.ndarray, mask: np.ndarray) -> str | No
     )
 
 
-def _laws(shares: Any, shifts: Any, prior: np.ndarray, number: np.ndarray) -> tuple[np.ndarray, int]:
+def _dists(shares: Any, shifts: Any, prior: np.ndarray, number: np.ndarray) -> tuple[np.ndarray, int]:
     """p(symbol | class), (rows, classes, symbols), and how many were moved up to half a label in `number`."""
     raw = shares[:, None, :] + np.array([-prior[1], prior[0]])[None, :, None] * shifts[:, None, :]
     least = 0.5 / (number[:, None, None] * prior[None, :, None] + 1) * (shares[:, None, :] > 0)
-    law = np.maximum(raw, least)
-    return vote_shares(law.reshape(-1, law.shape[2])).reshape(law.shape), int((raw < least).sum())
+    dist = np.maximum(raw, least)
+    return vote_shares(dist.reshape(-1, dist.shape[2])).reshape(dist.shape), int((raw < least).sum())
 
 
-def _log_likelihood(symbol, mask, laws, pairs, linked) -> np.ndarray:
+def _log_likelihood(symbol, mask, dists, pairs, linked) -> np.ndarray:
     """log p(symbols of a sample | class), (samples, classes): a tree of pairs, each labeler counted once."""
-    table = log(laws)
+    table = log(dists)
     log_p = np.zeros((len(symbol), 2))
     for t in range(symbol.shape[1]):
         log_p += np.where(mask[:, t, None] > 0, table[t].T[symbol[:, t]], 0.0)
-    for (a, b), law in zip(pairs.tolist(), linked, strict=True):
-        alone = log(law.sum(axis=2))[:, :, None] + log(law.sum(axis=1))[:, None, :]
-        more = np.where(law > 0, log(law) - np.where(law > 0, alone, 0), 0)
+    for (a, b), dist in zip(pairs.tolist(), linked, strict=True):
+        alone = log(dist.sum(axis=2))[:, :, None] + log(dist.sum(axis=1))[:, None, :]
+        more = np.where(dist > 0, log(dist) - np.where(dist > 0, alone, 0), 0)
         there = (mask[:, a] * mask[:, b] > 0)[:, None]
         log_p += np.where(there, more[:, symbol[:, a], symbol[:, b]].T, 0.0)
     return log_p

@@ -33,7 +33,7 @@ from jtruth.labels import Labels
 
 Weights = Float[AnyArray, "labels classes"]
 _WORTH = 2.0  # labels of each class that the mean of all labelers counts as, where a channel leans on it
-_ROUNDS, _NEWTON = 60, 6  # of the fixed point of Dirichlet laws, and of digamma undone
+_ROUNDS, _NEWTON = 60, 6  # of the fixed point of Dirichlet distributions, and of digamma undone
 _LEAST_SD = 1e-3  # of ratings, in units of a labeler's: a class of equal ones would have density without end
 _SLOPE, _SPREAD = (3.0, 1.5), 2.0  # of grades: mean and sd of a slope; sd of a threshold around half-way
 
@@ -270,7 +270,7 @@ class OrdinalLink(NamedTuple):
         return OrdinalLink(*jax.vmap(_scored)(self.slope, self.threshold, counts.swapaxes(1, 2)))
 
     def log_prior(self) -> Any:
-        """Normal laws of slopes and thresholds, without their constants."""
+        """Normal distributions of slopes and thresholds, without their constants."""
         return -0.5 * (jax.vmap(_off)(self.slope, self.threshold) ** 2).sum()
 
     def inside(self, far: Any) -> "OrdinalLink":

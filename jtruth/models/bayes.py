@@ -49,9 +49,9 @@ def testing(
         else:
             shares = dist.Dirichlet(jnp.ones(classes))
             observe(data, numpyro.sample("prior", shares) if prior is None else jnp.asarray(prior))
-    law, value = (sites["labels"][name] for name in ("fn", "value"))
-    some, labeler, row = law.rows(value)
-    rho = law.class_posterior(some, labeler)
+    distribution, value = (sites["labels"][name] for name in ("fn", "value"))
+    some, labeler, row = distribution.rows(value)
+    rho = distribution.class_posterior(some, labeler)
     log_rho = safe_log(rho if row is None else rho[row])
     alpha = jnp.broadcast_to(jnp.asarray(concentration, log_rho.dtype), (classes, classes))
     testing_model(log_rho, y_pred, jnp.ones(len(log_rho), log_rho.dtype), alpha)

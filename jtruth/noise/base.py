@@ -71,7 +71,7 @@ class Strata(NamedTuple):
         return self.rows.shape[2]
 
     def known(self) -> list[tuple[float, "Strata"]]:
-        """(weight, law) of each stratum where samples say theirs; the law itself, with weight 1, if not."""
+        """(weight, distribution) of each stratum where samples say theirs; else itself, with weight 1."""
         if self.of_sample is None:
             return [(1.0, self)]
         certain = np.ones((1, self.num_classes))
@@ -79,7 +79,7 @@ class Strata(NamedTuple):
 
 
 class NoiseModel(eqx.Module):
-    """Law of the noisy labels of a sample given its class. Samples are independent."""
+    """Distribution of the noisy labels of a sample given its class. Samples are independent."""
 
     num_classes: eqx.AbstractVar[int]
     __hash__ = object.__hash__  # `jax.jit(model.log_likelihood)` asks for it
@@ -104,7 +104,7 @@ class NoiseModel(eqx.Module):
         )
 
     def strata(self, num_labelers: int | None) -> Strata | None:
-        """The law of the labels of one sample; None if the model does not say it."""
+        """Distribution of the labels of one sample; None if the model does not say it."""
         return None
 
     @property
@@ -317,15 +317,15 @@ def as_matrices(model: Any, num_labelers: int, what: str) -> Any:
             f"{what} is a {type(model).__name__} of {size} labelers, but this needs {num_labelers}; give a "
             f"model, or matrices, of {num_labelers}"
         )
-    law = model.strata(num_labelers)
-    if law is None or len(law.rows) != 1:
+    dist = model.strata(num_labelers)
+    if dist is None or len(dist.rows) != 1:
         raise ValueError(
             f"{what} is a {type(model).__name__}, which "
-            + ("has no distribution (`strata`)" if law is None else "makes labels of a sample dependent")
+            + ("has no distribution (`strata`)" if dist is None else "makes labels of a sample dependent")
             + f"; give independent labelers: ConfusionMatrices, Symmetric, or an array ({num_labelers}, "
             "classes, classes)"
         )
-    return law.rows[0]
+    return dist.rows[0]
 
 
 def one_stratum(rows: Float[np.ndarray, "labelers classes symbols"]) -> Strata:

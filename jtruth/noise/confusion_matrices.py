@@ -166,7 +166,7 @@ class SharedErrors(base.NoiseModel):
     Args:
         matrices: psi, (labelers, classes, classes): what a labeler reports when it does not copy; rows =
             true class, rows sum to 1.
-        shared: q, (classes, classes): law of the shared draw given the true class, rows sum to 1.
+        shared: q, (classes, classes): distribution of the shared draw given the true class, rows sum to 1.
         copying: r, a number or (labelers,), in [0, 1].
 
     Raises:

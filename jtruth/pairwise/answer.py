@@ -17,7 +17,7 @@ from jtruth._random import Stated, as_key, host_rng, seeded, stated, stream
 from jtruth._validation import choose
 from jtruth._validation.words import number_of, plain
 from jtruth.answers import Answer, Column, Document, Table, facts, how, warning_notes
-from jtruth.answers.blocks import law_column
+from jtruth.answers.blocks import dist_column
 from jtruth.evaluation.assumptions import model_error, ranges
 from jtruth.evaluation.assumptions.registry import INDEPENDENT
 from jtruth.evaluation.gold.shares import POST_STRATIFIED, prevalence
@@ -26,7 +26,7 @@ from jtruth.evaluation.inputs import read_labels_alone
 from jtruth.evaluation.parts import INDEPENDENT_ERRORS
 from jtruth.labels import Labels
 from jtruth.pairwise import judges as of_judges
-from jtruth.pairwise.judges import law_of, new_win_rates
+from jtruth.pairwise.judges import dist_of, new_win_rates
 from jtruth.pairwise.reading import TIE, Comparisons, read_preferences
 from jtruth.pairwise.strengths import Strengths, strengths_of
 from jtruth.stats.draws import DrawsEstimate
@@ -37,8 +37,7 @@ TRUTH = "truth"
 _NO_MODEL = NO_MODEL.partition(" ({}")[0]  # true of judges' answers alone, which are not asked beside gold
 AS_GIVEN = "answers as given, not corrected for the judges' errors"
 NOT_CORRECTED = (
-    "Strengths are not corrected for the judges' errors: error rates need gold, or three answers to a "
-    "comparison."
+    "Strengths are not corrected for the judges' errors: that needs gold, or three answers per comparison."
 )
 
 
@@ -77,15 +76,16 @@ class Preferences(Answer):
         )
         blocks = (
             Table("strengths", f"Strength of each system (logits), with {kind}", "system", (
-                law_column("strength", "strength", ".2f"), law_column("win_rate", "wins against the others"),
+                dist_column("strength", "strength", ".2f"),
+                dist_column("win_rate", "wins against the others"),
                 Column("probability_best", "P(best)"), Column("expected_rank", "mean rank", form=".1f"),
             ), self.strengths, unit=None, draw="strength"),
             Table("win_rates", f"Win rate of {of}, ties half, with {kind}", "by",
                   (Column("mean", "win rate [interval]", ("low", "high")),
                    Column("probability_better", f"P({better} better)"), answers), self.win_rates),
             Table("judges", f"Position bias of the judges, with {kind}", "judge", (
-                law_column("first_shown", "win rate if shown first"),
-                law_column("same_exchanged", "same verdict if swapped"), answers)[0 if places else 2:],
+                dist_column("first_shown", "win rate if shown first"),
+                dist_column("same_exchanged", "same verdict if swapped"), answers)[0 if places else 2:],
                 self.judges),
             Table("", "Probability of each rank", "system",
                   tuple(Column(("ranks", str(k)), f"P(rank {k})") for k in ranks[:_MOST_RANKS]),
@@ -119,7 +119,7 @@ class Preferences(Answer):
         lead = "" if row["by"] == TRUTH else f"By {plain(row['by'])}, "
         interval = f"{100 * self.level:g} % interval {100 * low:.0f} to {100 * high:.0f} %"
         text = (
-            f"{lead}{a} wins {100 * mean:.0f} % of new comparisons with {b} ({interval}; a tie counts half). "
+            f"{lead}{a} wins {100 * mean:.0f} % of new comparisons with {b} ({interval}; ties count half). "
         )
         text += f"P({a} better) = {row['probability_better']:.2f}."
         text += " Neither is clearly preferred." * (low < 0.5 < high)
@@ -184,10 +184,10 @@ def preferences(
     labels, known = of_judges.as_labels(found)
     has_gold = bool((known >= 0).any())
     correct = has_gold if correct is None else correct
-    rule, law, fit, notes = "answers", None, None, []
+    rule, dist, fit, notes = "answers", None, None, []
     if two or (correct and not has_gold):
         asked = {"key": stream(as_key(key), "preferences"), "assume": assume, "labelers_are": labelers_are}
-        rule, law, fit, notes = _what_is_true(found, labels, known if has_gold else None, asked, rng)
+        rule, dist, fit, notes = _what_is_true(found, labels, known if has_gold else None, asked, rng)
     few = labels.num_labelers <= _MOST_JUDGES
     matrices = of_judges.error_matrices(labels, known, fit, rng) if few else None
     strengths = None
@@ -199,7 +199,7 @@ def preferences(
     rows, order = _strength_rows(found, strengths, level)
     most = np.sort(np.argsort(-np.bincount(found.judge), kind="stable")[:_MOST_JUDGES]).tolist()
     judges = tuple(of_judges.judge_row(found, j, rng, level) for j in most)
-    wins = tuple(_win_rows(found, law, strengths if rule == "corrected" else None, most, rng, level))
+    wins = tuple(_win_rows(found, dist, strengths if rule == "corrected" else None, most, rng, level))
     wins = _by_rank(wins, [row["system"] for row in rows]) if rows else _of_the_better(wins, rule)
     pairs = len(np.unique(found.pair, axis=0)) if rows else 0
     for many, most_rows, what in ((len(found.judges), len(judges), "judges"), (pairs, len(wins), "pairs")):
@@ -229,19 +229,19 @@ def _what_is_true(
             return "answers", None, None, doubts
         by_gold = answer.rule == "post-stratification"
         counts = answer.source.counts.sum(axis=2) if by_gold else answer.source.class_counts
-        law = DrawsEstimate(new_win_rates(counts, found, rng))
-        return answer.rule, law, None if by_gold else answer.source, doubts
+        dist = DrawsEstimate(new_win_rates(counts, found, rng))
+        return answer.rule, dist, None if by_gold else answer.source, doubts
     data = read_labels_alone(labels, key=asked["key"], labelers_are=asked["labelers_are"])
     fit = ranges.labels_fit(data)
     members, doubts = ranges.readings(data, asked["key"], known={INDEPENDENT: fit}, keep_all=True)
     drawn = {m.name: new_win_rates(m.posterior.counts.sum(axis=2), found, rng) for m in members}
     if not fit.usable or not drawn:
         return "answers", None, None, doubts
-    return "predictive", model_error.law_of(drawn, model_error.SHARE, data.labelers_are, np.inf), fit, doubts
+    return "predictive", model_error.dist_of(drawn, model_error.SHARE, data.labelers_are, np.inf), fit, doubts
 
 
 def _win_rows(
-    found: Comparisons, law: DrawsEstimate | None, true: Strengths | None, judges: list[int],
+    found: Comparisons, dist: DrawsEstimate | None, true: Strengths | None, judges: list[int],
     rng: np.random.Generator, level: float,
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
     """Win rate of the first system: what is true, all answers, each judge; of several systems each pair.
@@ -255,11 +255,11 @@ def _win_rows(
             if true is None:
                 yield _win_row("", found, rows, rng, level)
             else:
-                law_of_pair = DrawsEstimate(true.against(a, b))
-                yield {"by": "", **_better(law_of_pair, level, pair), "num_answers": len(rows)}
+                dist_of_pair = DrawsEstimate(true.against(a, b))
+                yield {"by": "", **_better(dist_of_pair, level, pair), "num_answers": len(rows)}
         return
-    if law is not None:
-        yield {"by": TRUTH, **_better(law, level, found.systems), "num_answers": len(every)}
+    if dist is not None:
+        yield {"by": TRUTH, **_better(dist, level, found.systems), "num_answers": len(every)}
     if len(found.judges) > 1:
         yield _win_row("all answers", found, every, rng, level)
     for j in judges:
@@ -282,17 +282,17 @@ def _of_the_better(rows: tuple[dict[str, Any], ...], rule: str) -> tuple[dict[st
 def _win_row(
     by: str, found: Comparisons, rows: np.ndarray, rng: np.random.Generator, level: float
 ) -> dict[str, Any]:
-    law = DrawsEstimate(of_judges.by_order(found, rows, rng)[0])
+    dist = DrawsEstimate(of_judges.by_order(found, rows, rng)[0])
     counted = float(of_judges.SCORE[found.answer[rows]].mean())  # of these answers, whatever their order
     pair = [found.systems[k] for k in found.pair[found.item[rows[0]]]]
-    return {"by": by, **_better(law, level, pair), "num_answers": len(rows), "in_sample": counted}
+    return {"by": by, **_better(dist, level, pair), "num_answers": len(rows), "in_sample": counted}
 
 
-def _better(law: DrawsEstimate, level: float, pair: Sequence[str]) -> dict[str, Any]:
+def _better(dist: DrawsEstimate, level: float, pair: Sequence[str]) -> dict[str, Any]:
     """Win rate of the first of a pair: mean and interval, and P(more than a half)."""
-    above = float((law.draws > 0.5).mean() + (law.draws == 0.5).mean() / 2)
+    above = float((dist.draws > 0.5).mean() + (dist.draws == 0.5).mean() / 2)
     names = {"system": pair[0], "against": pair[1]}
-    return names | law_of(law.draws, level, law.mean) | {"probability_better": above}
+    return names | dist_of(dist.draws, level, dist.mean) | {"probability_better": above}
 
 
 def _strength_rows(
@@ -304,10 +304,10 @@ def _strength_rows(
     order = np.argsort(-strengths.strength.mean(axis=0), kind="stable")
     ranks, rows = strengths.rank_probabilities, []
     for k in order:
-        laws = {"strength": strengths.strength[:, k], "win_rate": strengths.win_rate[:, k]}
+        dists = {"strength": strengths.strength[:, k], "win_rate": strengths.win_rate[:, k]}
         rows.append({
             "system": found.systems[k],
-            **{name: law_of(draws, level) for name, draws in laws.items()},
+            **{name: dist_of(draws, level) for name, draws in dists.items()},
             "probability_best": float(ranks[k, 0]),
             "expected_rank": float(ranks[k] @ np.arange(1, len(order) + 1)),
             "ranks": {str(r): float(p) for r, p in enumerate(ranks[k], 1)},

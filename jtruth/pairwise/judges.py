@@ -71,7 +71,7 @@ def new_win_rates(
     return drawn @ SCORE / drawn.sum(axis=1)
 
 
-def law_of(draws: Float[np.ndarray, " draws"], level: float, mean: float | None = None) -> dict[str, Any]:
+def dist_of(draws: Float[np.ndarray, " draws"], level: float, mean: float | None = None) -> dict[str, Any]:
     """Mean and interval with equal tails, ready for JSON."""
     low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2])
     return {"mean": float(draws.mean()) if mean is None else mean, "low": float(low), "high": float(high)}
@@ -131,11 +131,11 @@ def judge_row(found: Comparisons, j: int, rng: np.random.Generator, level: float
     both = np.flatnonzero((given >= 0).all(axis=0))
     same, ones = (given[0] == given[1])[both].astype(int), np.ones(len(both))
     again = _shares(rng, found.question[both], same, (1, 2), ones)[:, 0, 1] if both.size else None
-    laws = {"first_shown": shown, "same_exchanged": again}
+    dists = {"first_shown": shown, "same_exchanged": again}
     return {
         "judge": found.judges[j], "num_answers": len(rows), "num_both_orders": len(both),
         "probability_favors_first": None if shown is None else float((shown > 0.5).mean()),
-        **{name: None if d is None else law_of(d, level) for name, d in laws.items()},
+        **{name: None if d is None else dist_of(d, level) for name, d in dists.items()},
     }  # fmt: skip
 
 
@@ -146,10 +146,10 @@ def remarks(found: Comparisons, rows: tuple[dict[str, Any], ...]) -> list[str]:
     """
     notes, unknown = [], [row["judge"] for row in rows if row["first_shown"] is None]
     for row in rows:
-        law, p = row["first_shown"], row["probability_favors_first"]
-        if law is not None and min(p, 1 - p) < 0.025 / len(rows):
+        dist, p = row["first_shown"], row["probability_favors_first"]
+        if dist is not None and min(p, 1 - p) < 0.025 / len(rows):
             place = "first" if p > 0.5 else "second"
-            values = [100 * (law[k] if place == "first" else 1 - law[k]) for k in ("mean", "low", "high")]
+            values = [100 * (dist[k] if place == "first" else 1 - dist[k]) for k in ("mean", "low", "high")]
             notes.append(BIASED.format(plain(called(row["judge"])), place, values[0], *sorted(values[1:])))
     if unknown and (found.exchanged < 0).all():
         notes.append(NO_ORDER)
@@ -185,6 +185,6 @@ def matrix_rows(labels: Labels, matrices: np.ndarray | None, level: float) -> tu
         for c, truth in enumerate(labels.class_names):
             row = {"row": f"{who}: {truth}", "judge": who, "truth": truth}
             draws = np.ascontiguousarray(matrices[:, t, c].T)
-            says = dict(zip(labels.class_names, (law_of(d, level) for d in draws), strict=True))
+            says = dict(zip(labels.class_names, (dist_of(d, level) for d in draws), strict=True))
             rows.append(row | {"says": says})
     return tuple(rows)

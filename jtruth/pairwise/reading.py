@@ -109,9 +109,7 @@ def read_preferences(
         every, rows = rows, [row for row in rows if row.judge != name]
         verified = [row for row in every if row.judge == name]
         if not verified or not rows:
-            text = (
-                f"there is no judge {name!r} besides others, but {quoted(sorted({r.judge for r in every}))}"
-            )
+            text = f"no judge {name!r} besides others; there are {quoted(sorted({r.judge for r in every}))}"
             raise ValueError(table.source.says(text))
     elif kind == "column":
         check_columns(columns.header, {"gold": name}, table.source)

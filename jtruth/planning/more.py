@@ -237,10 +237,10 @@ def width_of(labels: Labels, gold: np.ndarray, y_pred: Any, metric: str, options
     if metric == "prevalence":
         positive = options.pop("positive", None)
         shares = prevalence(labels, **options).shares
-        laws = [law for name, law in shares.items() if positive in (None, name)]
+        dists = [dist for name, dist in shares.items() if positive in (None, name)]
     else:
         metrics = evaluate(y_pred, labels, **options).metrics
         choose("metric", metric, ("prevalence", *metrics))
-        laws = [metrics[metric]]
-    ends = [law.interval(options.get("level", 0.95)) for law in laws]
+        dists = [metrics[metric]]
+    ends = [dist.interval(options.get("level", 0.95)) for dist in dists]
     return float(np.mean([high - low for low, high in ends])) if ends else float("nan")

@@ -15,21 +15,22 @@ Its posterior variance is, in the population and on the samples at hand,
 x being what is seen on a sample: the first term is what is not known of the classes of these samples
 if all rates were known, the second what is not known of the rates. Apart from the prior, the population
 variance of accuracy is p (1 - p) / N with perfect labels, and with two even classes and one labeler and a
-classifier of symmetric errors that of Lam & Stork section 4. A beta law with this variance, its mean moved by
-the prior to first order, gives the width of the shortest interval: that matters near 0 and 1. It is off where
-priors count as much as data (`share_of_prior`): a handful of samples of a class, labelers near chance, rates
-that the labels hardly identify.
+classifier of symmetric errors that of Lam & Stork section 4. A beta distribution with this variance, its mean
+moved by the prior to first order, gives the width of the shortest interval: that matters near 0 and 1. It is
+off where priors count as much as data (`share_of_prior`): a handful of samples of a class, labelers near
+chance, rates that the labels hardly identify.
 
 Labelers of one kind are exchangeable, so a pattern is how many of them named each class, and there are few of
 them. For a pattern and the predicted symbol u, the complete-data score of class c is e_k - p for every
-categorical law that was used (the prior, row c of K, row c of the labelers' matrices), in logits relative to
-class 0. Labelers of a kind share one parameter; each is learned on his own, but exchangeable scores tell of K
-through their sum alone.
+categorical distribution that was used (the prior, row c of K, row c of the labelers' matrices), in logits
+relative to class 0. Labelers of a kind share one parameter; each is learned on his own, but exchangeable
+scores tell of K through their sum alone.
 
 **Simulation.** Data sets are drawn under a plan and analysed, by what will be known:
 
 rates="known"     two classes: the exact posterior of the counts (`testing.exact`). For the population metric
-                  the operating point is added: given the counts its rows are beta laws, exactly. More
+                  the operating point is added: given the counts its rows are beta distributions, exactly.
+                  More
                   classes: draws of the count table (`testing.multiclass`).
 rates="learned"   the joint posterior `learning.fit_joint`: class prior, every person's matrix and the
                   classifier's matrix are drawn together; gold is clamped.
@@ -52,7 +53,7 @@ from scipy.special import betaincinv, ndtri
 from jtruth._host import cross_table, diagonal_rows, known_classes, labels_log_likelihood, log_odds, picked
 from jtruth._one_line import one_line
 from jtruth._random import as_key, host_rng, seeded, stream
-from jtruth.information.law import compositions, group_log_pmf
+from jtruth.information.dist import compositions, group_log_pmf
 from jtruth.labels import Labels
 from jtruth.latent import Effort
 from jtruth.learning.joint.posterior import fit_joint
@@ -147,7 +148,7 @@ def _prior_terms(setting: Setting, labels: tuple[float, ...]) -> tuple[np.ndarra
 _TAILS = 0.5 - 0.5 * np.cos(np.pi * np.arange(14) / 13)  # denser where a tail is empty
 _DOUBTFUL = 0.06  # above it predictions were off by more than 10 % in simulations
 _FEW = 10.0
-_NARROW = 1e5  # beta laws with larger a + b are normal to all digits shown
+_NARROW = 1e5  # beta distributions with larger a + b are normal to all digits shown
 
 
 class PlanWidth(NamedTuple):
@@ -262,7 +263,7 @@ def widths(setting: Setting, sample: Information, num_samples: np.ndarray, num_g
 
 
 def beta_width(mean: np.ndarray, variance: np.ndarray, level: float) -> np.ndarray:
-    """Width of the shortest interval of the beta law with these moments; a narrow law is normal."""
+    """Width of the shortest interval of the Beta with these moments; a narrow distribution is normal."""
     most = mean * (1 - mean)
     size = most / np.clip(variance, most / _NARROW, 0.999 * most) - 1
     a, b = np.maximum(mean * size, 0.05), np.maximum((1 - mean) * size, 0.05)
@@ -308,7 +309,9 @@ _QUICK = Effort(max_work=8e8, max_rhat=1.03, min_ess=150.0)  # of the sampler of
 _NODES = 8192  # of the quasi-random rule for population metrics with known rates, a power of 2
 
 
-def law_of_metric(setting: Setting, data: Simulated, gold: Any, key: Any) -> tuple[Estimate, tuple[str, ...]]:
+def dist_of_metric(
+    setting: Setting, data: Simulated, gold: Any, key: Any
+) -> tuple[Estimate, tuple[str, ...]]:
     """What one set tells: exact, by draws of the count table, or by the joint posterior; and warnings."""
     population, warnings = setting.target == "population", ()
     if setting.rates == "learned":
@@ -316,7 +319,9 @@ def law_of_metric(setting: Setting, data: Simulated, gold: Any, key: Any) -> tup
             tables = _gold_only(setting, data, gold, key)
         else:
             tables, warnings = _learned(setting, data, gold, key)
-    elif setting.prior.size > 2:  # draws of the count table, and of K given it (its rows are Dirichlet laws)
+    elif (
+        setting.prior.size > 2
+    ):  # draws of the count table, and of K given it (its rows are Dirichlet distributions)
         drawn = count_posterior(log_likelihood(data, gold), setting.prior, data.y_pred, key=key)
         tables = setting.prior[:, None] * drawn.confusion if population else drawn.counts.astype(np.float64)
     else:
@@ -386,12 +391,12 @@ def simulated_width(
     ends, truths, of_sets = [], [], []
     for k in range(number):
         data, gold = draw(setting, plan, key, k)
-        law, warning = law_of_metric(setting, data, gold, stream(key, "analysis", k))
+        dist, warning = dist_of_metric(setting, data, gold, stream(key, "analysis", k))
         truths.append(setting.value)
         if setting.target == "in-sample":
             table = cross_table(data.y, data.y_pred, setting.confusion.shape) * 1.0
             truths[-1] = float(setting.of_table.of_table(table))
-        ends.append(law.interval(setting.level))
+        ends.append(dist.interval(setting.level))
         of_sets.append(warning)
         if progress is not None:
             progress(k + 1, number)

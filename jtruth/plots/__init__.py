@@ -6,7 +6,7 @@ that posteriors can be laid over each other. As in scikit-learn, `name` is what 
 and `ax` is where to draw; `metric` names the number on the axis, `ideal` is the true value where it is known.
 
 Every answer draws itself (`result.plot()`), and `plot_block` any of its blocks; the others are pictures of
-laws, and of what an answer does not know: the truth, another method, earlier answers.
+distributions, and of what an answer does not know: the truth, another method, earlier answers.
 
 A circle is a posterior mean, a triangle a mode, a diamond a number without uncertainty, a cross the majority
 vote, a star or dotted line the true value. Colours are those of Okabe and Ito, which people with any common
@@ -25,8 +25,8 @@ from jtruth.plots.displays import (
     plot_path,
     plot_reliability,
 )
+from jtruth.plots.dists import plot_comparison, plot_estimate
 from jtruth.plots.joint import Look, plot_joint, plot_joints
-from jtruth.plots.laws import plot_comparison, plot_estimate
 
 __all__ = [
     "ConfusionMatrixDisplay", "Look", "PrecisionRecallDisplay", "ReliabilityDisplay", "RocDisplay",

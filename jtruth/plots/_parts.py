@@ -66,7 +66,7 @@ def key(marker: str, label: str, color: str = GREY) -> Line2D:
 
 
 def density_curve(estimate: Estimate) -> tuple[np.ndarray, np.ndarray]:
-    """The law's density where 99.9 % of it lie; metrics live in [0, 1], and the curve ends there."""
+    """The distribution's density where 99.9 % of it lie; metrics live in [0, 1], and the curve ends there."""
     ends = np.array(estimate.region(0.999).intervals)
     x = np.linspace(max(ends.min(), 0.0), min(ends.max(), 1.0), 801)
     return x, np.asarray(estimate.density(x))

@@ -1,7 +1,7 @@
 """Any answer as a picture: a bar with its interval for each row, a matrix, a curve, what the checks say.
 
 `result.plot()` draws every block of an answer that has a picture, the first above the others. A few results
-that are no answers are put into blocks here, and laws have a picture of their own.
+that are no answers are put into blocks here, and distributions have a picture of their own.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -36,8 +36,8 @@ from jtruth.plots._parts import (
     new_axes,
     note_row,
 )
+from jtruth.plots.dists import plot_estimate
 from jtruth.plots.joint import plot_joint
-from jtruth.plots.laws import plot_estimate
 from jtruth.stats.estimates import Estimate
 
 Drawn = Table | Matrix | Curve | Notes
@@ -81,7 +81,7 @@ def plot_metrics(
     document = evaluation.blocks() if assumptions else evaluation.brief()
     several = block_of(document, "assumptions") if assumptions else None
     rows = [] if several is None else several.rows
-    ticks = {row["sentence"]: {m: law["mean"] for m, law in row["metrics"].items()} for row in rows}
+    ticks = {row["sentence"]: {m: dist["mean"] for m, dist in row["metrics"].items()} for row in rows}
     return _rows(*dollars((block_of(document, "metrics"), ax, ideal or {}, ticks)))
 
 
@@ -90,13 +90,13 @@ def plot_result(
 ) -> Figure:
     """Any answer as a picture, on a new figure or its first panel on `ax`; what `result.plot()` calls.
 
-    Of an evaluation these are the metrics; `assumptions` adds the mean under each, `full` these and all panels.
+    Of an evaluation these are the metrics; `assumptions` adds the mean under each, `full` all panels too.
 
     Raises:
         ValueError: something of which there is no picture.
     """
     kind = type(result)
-    name = "Estimate" if issubclass(kind, Estimate) else kind.__name__  # every law is one
+    name = "Estimate" if issubclass(kind, Estimate) else kind.__name__  # every distribution is one
     below: list[Drawn] = []
     if name == "Evaluation":
         document, assumptions = result.brief(), assumptions or full

@@ -3,8 +3,9 @@
 A display draws a block of an answer, and what is known beside it: the actual curve, where classes are known.
 Of a curve the line is the posterior mean; the dark band holds each point by itself with the stated
 probability, the light one the whole curve. `ReliabilityDisplay` is drawn here: what share of the samples of a
-bin of probabilities is positive, judged by noisy labels, beside the mean probability of the bin. The laws are
-those of `evaluate_scores`, so they are posterior intervals, predictive or by gold, as the curves are.
+bin of probabilities is positive, judged by noisy labels, beside the mean probability of the bin. The
+distributions are those of `evaluate_scores`, so they are posterior intervals, predictive or by gold, as the
+curves are.
 """
 
 from collections.abc import Mapping, Sequence
@@ -69,7 +70,7 @@ class ConfusionMatrixDisplay(_Display):
 class RocDisplay(_Display):
     """Recall by false-alarm rate; of `evaluate_scores`."""
 
-    block, law, words = "curves.roc", "auc", "AUC"
+    block, dist, words = "curves.roc", "auc", "AUC"
     axes, first = ("false_alarm", "detection"), 0  # of the actual curve, and its first bin
 
     @classmethod
@@ -79,9 +80,9 @@ class RocDisplay(_Display):
         return cls(found, one and tuple(getattr(one, name)[0, cls.first :] for name in cls.axes))
 
     def _draw(self, ax: Axes | None) -> Axes:
-        ax, law = super()._draw(ax), getattr(self.found, self.law)
-        low, high = law.interval(self.found.level)
-        area = f"{percent(self.found.level)}: {self.words} {law.mean:.3f} [{low:.3f}, {high:.3f}]"
+        ax, dist = super()._draw(ax), getattr(self.found, self.dist)
+        low, high = dist.interval(self.found.level)
+        area = f"{percent(self.found.level)}: {self.words} {dist.mean:.3f} [{low:.3f}, {high:.3f}]"
         ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.03))
         ax.legend(title=area, title_fontsize=9, **SMALL)
         return ax
@@ -90,7 +91,7 @@ class RocDisplay(_Display):
 class PrecisionRecallDisplay(RocDisplay):
     """Precision by recall; of `evaluate_scores`."""
 
-    block, law, words = "curves.precision_recall", "average_precision", "average precision"
+    block, dist, words = "curves.precision_recall", "average_precision", "average precision"
     axes, first = ("detection", "precision"), 1
 
 
@@ -109,10 +110,10 @@ class ReliabilityDisplay(_Display):
             )
         coded = np.searchsorted(found.edges, p, side="right")
         used = np.unique(coded)
-        laws = [found.law(lambda c, k=int(k): c.positives_in(k)) for k in used]
+        dists = [found.dist(lambda c, k=int(k): c.positives_in(k)) for k in used]
         self.predicted = np.array([p[coded == k].mean() for k in used])
-        self.mean = np.array([law.mean for law in laws])
-        self.low, self.high = np.array([law.interval(found.level) for law in laws]).T
+        self.mean = np.array([dist.mean for dist in dists])
+        self.low, self.high = np.array([dist.interval(found.level) for dist in dists]).T
         actual = None if y is None else np.array([np.mean(np.asarray(y)[coded == k]) for k in used])
         super().__init__(found, actual)
 
@@ -265,16 +266,16 @@ def plot_gold_progress(
     """
     if not answers:
         raise ValueError("give one or more answers, each with its number of verified labels")
-    laws = {one.num_gold: _law_of(one, metric) for one in sorted(answers, key=lambda one: one.num_gold)}
-    known = {n: law for n, law in laws.items() if law is not None and not np.isnan(law.mean)}
-    ends = [law.interval(answers[0].level) for law in known.values()]
-    points = {"x": list(known), "mean": [law.mean for law in known.values()]}
+    dists = {one.num_gold: _dist_of(one, metric) for one in sorted(answers, key=lambda one: one.num_gold)}
+    known = {n: dist for n, dist in dists.items() if dist is not None and not np.isnan(dist.mean)}
+    ends = [dist.interval(answers[0].level) for dist in known.values()]
+    points = {"x": list(known), "mean": [dist.mean for dist in known.values()]}
     points |= {name: [pair[k] for pair in ends] for k, name in enumerate(("low", "high"))}
     quantity = dollars(f"share of {plain(metric)}") if isinstance(answers[0], Prevalence) else title(metric)
     label = f"{quantity}, {percent(answers[0].level)} intervals"
     ax = plot_block(Curve("", "", "verified labels", "", {"": points}, line=False), ax=ax)
     ax.set_ylabel(label)  # with its symbol
-    for n in laws.keys() - known.keys():
+    for n in dists.keys() - known.keys():
         style = {"xycoords": ("data", "axes fraction"), "rotation": 90, "color": GREY}
         ax.annotate("not identified", (n, 0.02), **style)
     if ideal is not None:
@@ -283,8 +284,8 @@ def plot_gold_progress(
     return ax
 
 
-def _law_of(answer: Evaluation | Prevalence, metric: str) -> Estimate | None:
-    """The law of the number; None where the answer says that it is not identified."""
+def _dist_of(answer: Evaluation | Prevalence, metric: str) -> Estimate | None:
+    """Distribution of the number; None where the answer says that it is not identified."""
     if isinstance(answer, Evaluation):
         return answer.metrics[metric] if metric in answer.metrics else answer.estimate(metric)
     if metric not in answer.label_shares:

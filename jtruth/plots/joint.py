@@ -14,7 +14,7 @@ from jtruth.stats.estimates import check_level, densest_cells
 from jtruth.tables.joint import JointDensity, JointEstimate
 from jtruth.tables.metrics import named_metric
 
-_BINS = 135  # of the grid of a joint law, over +-5 sd
+_BINS = 135  # of the grid of a joint distribution, over +-5 sd
 
 
 class Look(NamedTuple):
@@ -22,7 +22,7 @@ class Look(NamedTuple):
 
     name: str = "posterior"  # of the method, for the legend
     color: str = BLUE
-    fill: bool = True  # False: outlines only, to lay one law over another
+    fill: bool = True  # False: outlines only, to lay one distribution over another
     line: str = "-"  # style of the outlines
     marker: str = "o"  # of the mean
 
@@ -48,8 +48,8 @@ def plot_joint(
 
     Args:
         joint: `Evaluation.joint(first, second)`.
-        levels: of the regions, each of which holds at least its level of the law itself. Atoms are
-            smoothed for the picture, by a kernel much narrower than the law.
+        levels: of the regions, each of which holds at least its level of the distribution itself. Atoms are
+            smoothed for the picture, by a kernel much narrower than the distribution.
         ax, ideal: as everywhere; `ideal` is (first, second).
         points: name -> (first, second) or (n, 2) of them: answers of methods that give only numbers.
         look: name, color and filling of the regions.
@@ -128,15 +128,17 @@ def _joint_regions(joint: JointEstimate | JointDensity, levels: tuple[float, ...
 def _smoothed_cells(joint: JointEstimate):
     """Cells of a count table on a grid: x, y, their mass in each bin, and a smooth density.
 
-    The kernel has the shape of the law and 3/10 of its width, or where cells are few 3/4 of the distance
-    between them, but never above 3/5. At 0 and 1 the density is reflected: no mass is lost.
+    The kernel has the shape of the distribution and 3/10 of its width, or where cells are few 3/4 of the
+    distance between them, but never above 3/5. At 0 and 1 the density is reflected: no mass is lost.
     """
     covariance = joint.covariance
     sd = np.sqrt(np.diag(covariance))
     if not (sd > 1e-9).all():
         return None
     cells = densest_cells(joint.weight, 0.95).sum()
-    width = float(np.clip(0.75 * np.sqrt(6 * np.pi / cells), 0.3, 0.6))  # a normal law's 95 % have area 6 pi
+    width = float(
+        np.clip(0.75 * np.sqrt(6 * np.pi / cells), 0.3, 0.6)
+    )  # a normal distribution's 95 % have area 6 pi
     low, high = np.maximum(joint.mean - 5 * sd, 0.0), np.minimum(joint.mean + 5 * sd, 1.0)
     x_edges, y_edges = (np.linspace(a, b, _BINS + 1) for a, b in zip(low, high, strict=True))
     mass = joint.on_grid(x_edges, y_edges)  # bins are equal, so densities are masses up to a factor
@@ -158,13 +160,13 @@ def plot_joints(
     ideal: tuple[float, float] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Regions of two metrics under every assumption: a range has no joint law, its parts have.
+    """Regions of two metrics under every assumption: a range has no joint distribution, its parts have.
 
-    An assumption without a law of the table (the majority vote, PPI++) is named below the picture. The
-    regions are those of the evaluation's `level`; `first`, `second` and `ideal` are as in `plot_joint`.
+    An assumption without a distribution of the table (the majority vote, PPI++) is named below the picture.
+    The regions are those of the evaluation's `level`; `first`, `second` and `ideal` are as in `plot_joint`.
 
     Raises:
-        ValueError: no assumption of this answer has a law of the table.
+        ValueError: no assumption of this answer has a distribution of the table.
     """
     level = check_level(evaluation.level)
     positive = evaluation.classes.index(evaluation.positive)

@@ -1,14 +1,15 @@
-"""A law known through draws: the third kind of Estimate (see `estimates`).
+"""A distribution known through draws: the third kind of Estimate (see `estimates`).
 
-The shortest interval that holds 95 % of the draws holds less of the law. So the draws smoothed by a normal
-kernel say only which share to leave out below, and the ends are order statistics: between the r-th and the
-(r + k)-th of n draws lies the share k/(n + 1) of the law on average. The choice of r costs a little, so k is
-one more than the level asks for (2500 sets of 400 normal draws: .9492).
+The shortest interval that holds 95 % of the draws holds less of the distribution. So the draws smoothed by a
+normal kernel say only which share to leave out below, and the ends are order statistics: between the r-th and
+the (r + k)-th of n draws lies the share k/(n + 1) of the distribution on average. The choice of r costs a
+little, so k is one more than the level asks for (2500 sets of 400 normal draws: .9492).
 
-A law of a number between two bounds from several opinions, none of which is trusted.
+A distribution of a number between two bounds from several opinions, none of which is trusted.
 
 Opinion m says that the number's logit is near c_m; on other data the errors of its kind were Student t with 3
-degrees of freedom and scale s_m. The law is the robust meta-analytic predictive prior (Schmidli et al. 2014):
+degrees of freedom and scale s_m. The distribution is the robust meta-analytic predictive prior (Schmidli et
+al. 2014):
 
     p(x) = (1 - flat) mean_m t_3(logit x; c_m, s_m) |d logit x / dx| + flat / (high - low),
 
@@ -30,13 +31,13 @@ from jtruth.stats.estimates import WITH_MEAN, Estimate, Interval, PmfEstimate, R
 
 _ROUNDING = 8 * np.finfo(float).eps
 _QUANTILE_CELLS = 512  # on which draws are smoothed to choose the tails
-# Their kernel: with .2 laws of heavy tails held .948 with 400 draws, with .6 no more than with .3.
+# Their kernel: with .2 distributions of heavy tails held .948 with 400 draws, with .6 no more than with .3.
 _FOLDED = 0.3
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DrawsEstimate(Estimate):
-    """A law given by equally weighted draws; NaN draws are those where the number is undefined.
+    """A distribution given by equally weighted draws; NaN draws are those where the number is undefined.
 
     With a `point` it is a number estimated from data, and the draws are its values in resamples of these:
     confidence, not probability. Mean and mode are then the point, and intervals lie between two quantiles.
@@ -135,9 +136,9 @@ class DrawsEstimate(Estimate):
         return np.asarray(jax.random.choice(as_key(key), self._defined, (n,)))
 
 
-def draws_of(law: Estimate) -> Float[np.ndarray, " draws"]:
+def draws_of(dist: Estimate) -> Float[np.ndarray, " draws"]:
     """Draws of a distribution, NaN where it is undefined; of one without draws 4000 even quantiles."""
-    return law.draws if isinstance(law, DrawsEstimate) else law._quantile(_DRAWS)
+    return dist.draws if isinstance(dist, DrawsEstimate) else dist._quantile(_DRAWS)
 
 
 def _smooth_quantiles(draws: Float[np.ndarray, " draws"], share: Float[np.ndarray, "..."]) -> np.ndarray:

@@ -98,12 +98,12 @@ def corrected(
     for u, part in parts.items():
         shares[:, u] = _shares_given(rates, _effective(h[part]), rng)
         joint = shares[:, u, :, None] * rates
-        law = np.swapaxes(joint / joint.sum(axis=1, keepdims=True), 1, 2)  # (draws, verdicts, classes)
+        dist = np.swapaxes(joint / joint.sum(axis=1, keepdims=True), 1, 2)  # (draws, verdicts, classes)
         mean = h[part].sum(axis=0)
         times = np.floor(mean + 1e-9).astype(np.int64)  # whole numbers with the same sum
         times[np.argsort(times - mean)[: int(part.sum()) - int(times.sum())]] += 1
         for s in range(classes):
-            counts[:, :, s, u] = rng.multinomial(times[s], law[:, s])
+            counts[:, :, s, u] = rng.multinomial(times[s], dist[:, s])
     if groups == 1:
         shares[:, 0], counts[..., 0] = shares[:, 1], counts[..., 1]
     return counts, rates, shares
@@ -125,9 +125,9 @@ def of_one_judge(
     q = _dirichlet(rng, counts + 1 / cells, DRAWS) + 1e-12
     theta = _shares_given(q.reshape(shape).sum(axis=2), np.bincount(verdict, minlength=classes), rng)
     joint = theta[:, :, None] * q
-    law = np.swapaxes(joint / joint.sum(axis=1, keepdims=True), 1, 2)
+    dist = np.swapaxes(joint / joint.sum(axis=1, keepdims=True), 1, 2)
     times = np.bincount(own * classes + verdict, minlength=cells)
-    drawn = np.stack([rng.multinomial(n, law[:, s]) for s, n in enumerate(times)], axis=2)
+    drawn = np.stack([rng.multinomial(n, dist[:, s]) for s, n in enumerate(times)], axis=2)
     return drawn.reshape(shape).sum(axis=3)
 
 

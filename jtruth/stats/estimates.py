@@ -1,17 +1,19 @@
-"""What is known about one number: its posterior law, and the estimates read off it (Su 2.5).
+"""What is known about one number: its posterior distribution, and the estimates read off it (Su 2.5).
 
-`PmfEstimate` holds atoms (an exact law of a metric), `DensityEstimate` a density on a grid (the normal
-approximations of Su 2.3, and exact laws of very large samples); beside them stand draws (`draws`) and
-Student's t (`student`). All have one face, `Estimate`: mean (MMSE), mode (MAP), intervals, regions, draws.
+`PmfEstimate` holds atoms (an exact distribution of a metric), `DensityEstimate` a density on a grid (the
+normal approximations of Su 2.3, and exact distributions of very large samples); beside them stand draws
+(`draws`) and Student's t (`student`). All have one face, `Estimate`: mean (MMSE), mode (MAP), intervals,
+regions, draws.
 
 The shortest interval may miss the mean: a recall that is 1 with probability .96 has the 95 % interval [1, 1].
 So from a level of .9 on `interval` is the shortest of those with the level and the mean; below it of all.
 
-A metric may be undefined for some label vectors (recall without positives). The law is then that given that
-it is defined, `probability_defined` says how probable that is, and if it never is, every estimate is NaN.
+A metric may be undefined for some label vectors (recall without positives). The distribution is then that
+given that it is defined, `probability_defined` says how probable that is, and if it never is, every estimate
+is NaN.
 
 Of atoms, the mass that an interval or region attains is at least the level and is reported, because a
-discrete law rarely attains a level exactly. Host side, float64.
+discrete distribution rarely attains a level exactly. Host side, float64.
 """
 
 from abc import ABC, abstractmethod
@@ -112,12 +114,12 @@ def merge_cells(
 
 _FEW_ATOMS = 64  # at most this many atoms: a region is a set of atoms, not of bins
 _CELLS_PER_SD = 40
-_BANDWIDTH = 0.2  # of the smoothing kernel, in sd: it widens the law by 2 %
+_BANDWIDTH = 0.2  # of the smoothing kernel, in sd: it widens the distribution by 2 %
 _NOWHERE = Interval(float("nan"), float("nan"), float("nan"))
 
 
 class Estimate(ABC):
-    """Posterior law of one number; see the module docstring. Host side, float64."""
+    """Posterior distribution of one number; see the module docstring. Host side, float64."""
 
     probability_defined: float
 
@@ -148,7 +150,7 @@ class Estimate(ABC):
 
     @abstractmethod
     def _quantile(self, u: np.ndarray) -> np.ndarray:
-        """The points below which the law has the probabilities u."""
+        """The points below which the distribution has the probabilities u."""
 
     def p_above(self, limit: float, *, strict: bool = False) -> float:
         """P(number >= limit), or > limit if `strict`, given that it is defined; NaN if it never is."""
@@ -174,22 +176,22 @@ class Estimate(ABC):
         return Region(((low, high),), ends.mass)
 
     def sample(self, key: Key, n: int) -> Float[np.ndarray, " n"]:
-        """n independent draws from the law (DrawsEstimate: with replacement from its draws)."""
+        """n independent draws from the distribution (DrawsEstimate: with replacement from its draws)."""
         return self._quantile(uniforms(key, n))
 
     def __repr__(self) -> str:
-        """One line: kind of law, mean, sd and interval."""
+        """One line: kind of distribution, mean, sd and interval."""
         low, high = self.interval(0.95)
         return f"{type(self).__name__}(mean {self.mean:.4g}, sd {self.sd:.3g}, 95 % [{low:.4g}, {high:.4g}])"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class PmfEstimate(Estimate):
-    """A law given by atoms: `values` sorted and distinct, `pmf` their probabilities (sum 1).
+    """A distribution given by atoms: `values` sorted and distinct, `pmf` their probabilities (sum 1).
 
     `lattice` says that the values are equally spaced. Otherwise (ratios such as recall, where 3/4 collects
-    the mass of 3/4, 6/8, 9/12, ...) single atoms mean little, and mode and region are those of the law
-    smoothed by a normal kernel of sd/5, unless there are at most 64 atoms.
+    the mass of 3/4, 6/8, 9/12, ...) single atoms mean little, and mode and region are those of the
+    distribution smoothed by a normal kernel of sd/5, unless there are at most 64 atoms.
     """
 
     values: Float[np.ndarray, " atoms"]
@@ -228,7 +230,7 @@ class PmfEstimate(Estimate):
 
     @property
     def mode(self) -> float:
-        """Most probable atom, or the peak of the smoothed law (see the class)."""
+        """Most probable atom, or the peak of the smoothed distribution (see the class)."""
         if not self.values.size:
             return float("nan")
         if self._by_atom:
@@ -265,7 +267,7 @@ class PmfEstimate(Estimate):
         return Interval(float(self.values[low]), float(self.values[high]), inside)
 
     def region(self, level: float = 0.95) -> Region:
-        """Densest atoms that hold at least `level`; where single atoms mean little, of the smoothed law."""
+        """Densest atoms that hold at least `level`; where atoms mean little, of the smoothed posterior."""
         check_level(level)
         if not self.values.size:
             return Region((), float("nan"))
@@ -278,7 +280,7 @@ class PmfEstimate(Estimate):
         return Region(merge_cells(ends[:-1], ends[1:], inside), float(raw[inside].sum()))
 
     def density(self, x: Float[np.ndarray, "..."]) -> Float[np.ndarray, "..."]:
-        """Lattice: probability over spacing, linear in between; else the law smoothed over sd/5."""
+        """Lattice: probability over spacing, linear in between; else the distribution smoothed over sd/5."""
         if not self.sd > 0:  # NaN: never defined
             return np.where(np.asarray(x) == self.mean, np.inf, 0.0 * self.sd)
         if self.lattice:
@@ -298,7 +300,7 @@ class PmfEstimate(Estimate):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DensityEstimate(Estimate):
-    """A law given by its density on a grid that is fine enough for cubic interpolation.
+    """A distribution given by its density on a grid that is fine enough for cubic interpolation.
 
     The density is divided by its integral over the grid; `grid_mass` keeps that integral.
     """

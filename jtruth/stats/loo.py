@@ -3,9 +3,10 @@
 Leaving out one observation weights every draw by 1 / p(observation | draw) (PSIS-LOO: Vehtari, Gelman and
 Gabry 2017); raising the prior to the power a, by p(x)^(a - 1), and the likelihood by L(x)^(a - 1)
 (Kallioinen, Paananen, Buerkner and Vehtari 2024). The largest weights decide the answer and are few, so they
-are replaced by the quantiles of a generalised Pareto law fitted to them (Zhang and Stephens 2009: a posterior
-mean over a grid, for all rows at once), whose shape k says whether the answer can be trusted (Vehtari et al.
-2024). Where a prior depends on parameters that have a prior themselves, only the latter is to be scaled.
+are replaced by the quantiles of a generalised Pareto distribution fitted to them (Zhang and Stephens 2009: a
+posterior mean over a grid, for all rows at once), whose shape k says whether the answer can be trusted
+(Vehtari et al. 2024). Where a prior depends on parameters that have a prior themselves, only the latter is to
+be scaled.
 """
 
 from importlib import import_module
@@ -18,7 +19,7 @@ from scipy.special import logsumexp, softmax
 from jtruth._one_line import one_line
 from jtruth._validation.in_range import check_finite, check_positive
 
-_FEWEST = 5  # draws in a tail that a law is fitted to
+_FEWEST = 5  # draws in a tail that a distribution is fitted to
 _BLOCK = 2_000_000  # numbers of one block of the fit: rows x grid x tail
 _NEGLIGIBLE = 10 * np.finfo(float).eps
 
@@ -74,10 +75,10 @@ def psis_loo(
 def smoothed_weights(
     log_w: Float[np.ndarray, "rows draws"], relative_ess: float | int
 ) -> tuple[Float[np.ndarray, "rows draws"], Float[np.ndarray, " rows"]]:
-    """Log importance weights with the largest of each row replaced by quantiles of a Pareto law, and k.
+    """Log importance weights with the largest of each row replaced by quantiles of a Pareto, and k.
 
     Weights are up to a constant of each row; the smoothed ones are at most the largest given. k is infinite
-    where no law can be fitted.
+    where no distribution can be fitted.
     """
     size = _tail_size(log_w.shape[1], relative_ess)
     log_w = np.asarray(log_w, np.float64)
@@ -115,7 +116,7 @@ def _tail_size(draws: int, relative_ess: float | int) -> int:
 
 
 def _pareto_fit(excess: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Generalised Pareto laws of sorted excesses (rows, size), shapes as with 10 more observations at .5."""
+    """Generalised Paretos of sorted excesses (rows, size), shapes as with 10 more observations at .5."""
     size = excess.shape[1]
     grid = 30 + int(size**0.5)
     quartile, largest = excess[:, int(size / 4 + 0.5) - 1], excess[:, -1]
@@ -183,7 +184,7 @@ def power_scaled(
 def equal_draws(
     values: Float[np.ndarray, " draws"], weights: Float[np.ndarray, " draws"], size: int
 ) -> Float[np.ndarray, " size"]:
-    """Equally weighted draws of the same law: its quantiles (i + 1/2)/size, ascending, NaN last.
+    """Equally weighted draws of the same distribution: its quantiles (i + 1/2)/size, ascending, NaN last.
 
     >>> equal_draws(np.array([1.0, 2.0]), np.array([0.25, 0.75]), 4)
     array([1., 2., 2., 2.])

@@ -1,4 +1,4 @@
-"""The law of a sum of independent, unequal coin flips, with small relative error everywhere.
+"""Distribution of a sum of independent, unequal coin flips, with small relative error everywhere.
 
 Testing multiplies these probabilities by factors that move the mass far into their tails, where a Fourier
 transform's absolute error of 1e-16 is not enough. On log-odds `x`:
@@ -31,8 +31,8 @@ def binomial_pmf(p: float, count: int, q: float | None = None) -> np.ndarray:
     k, mode = np.arange(count), min(int((count + 1) * p), count)
     ratio = (count - k) / (k + 1) * (p / q)  # of k + 1 to k
     below = np.cumprod(1 / ratio[:mode][::-1])[::-1]
-    law = np.concatenate([below, np.ones(1), np.cumprod(ratio[mode:])])
-    return law / law.sum()
+    dist = np.concatenate([below, np.ones(1), np.cumprod(ratio[mode:])])
+    return dist / dist.sum()
 
 
 def _trimmed(pmf: np.ndarray, start: int) -> tuple[np.ndarray, int]:

@@ -7,8 +7,8 @@ inference (PPI++, Angelopoulos, Duchi and Zrnic 2023) lets gold correct what pre
 
 It is right on average whatever f is. `power` is the regression coefficient of u on f in the gold, so useless
 predictions get no weight (the regression estimator of survey sampling). A ratio A/B, such as precision or
-recall, is the R at which the estimate of mean(a - R b) is 0, and by the delta method has the law of the mean
-of u = (a - R b)/B.
+recall, is the R at which the estimate of mean(a - R b) is 0, and by the delta method has the distribution of
+the mean of u = (a - R b)/B.
 
 Target. Gold is a random part of the N samples at hand: the variance is that of the residuals times
 (1 - n/N)/n, and 0 when all is gold. `target="population"` adds var(u)/N.
@@ -16,12 +16,13 @@ Target. Gold is a random part of the N samples at hand: the variance is that of 
 Sampling. Where samples had unequal chances, give each one's `inclusion` probability: gold is weighted by
 1/inclusion, normalised (Hajek). With `strata` the spread is taken within strata.
 
-Small samples. Residuals are divided by the root of 1 - leverage. The law is Student's t with as many degrees
-of freedom as gold samples tell something about the ratio (recall: those of the class), less the numbers
-fitted, and at least one; it is kept to the range. All gold answers may agree with the predictions; a variance
-of 0 would claim certainty then, so `surprise` = 1/2 adds half a gold answer of a whole unit of residual, of
-a sample whose class matters (`possible`). A power fitted to ten points is noise; `pseudo_gold` adds so many
-answers that are as predicted. 0 is the textbook for both. Measured coverage: `benchmarks/judges.py`.
+Small samples. Residuals are divided by the root of 1 - leverage. The distribution is Student's t with as many
+degrees of freedom as gold samples tell something about the ratio (recall: those of the class), less the
+numbers fitted, and at least one; it is kept to the range. All gold answers may agree with the predictions; a
+variance of 0 would claim certainty then, so `surprise` = 1/2 adds half a gold answer of a whole unit of
+residual, of a sample whose class matters (`possible`). A power fitted to ten points is noise; `pseudo_gold`
+adds so many answers that are as predicted. 0 is the textbook for both. Measured coverage:
+`benchmarks/judges.py`.
 
 Class counts of all samples from the true classes of a few (`class_counts`). Samples lie in strata of known
 sizes N_s. In each a guess m_s says which share belongs to each class, and k_s known samples are of each:
@@ -82,10 +83,10 @@ BY_GOLD = FittedPower()
 
 
 class PpiEstimate(NamedTuple):
-    """A prediction-powered estimate and its law."""
+    """A prediction-powered estimate and its distribution."""
 
-    law: StudentEstimate
-    value: float  # may lie outside the range; the law does not
+    dist: StudentEstimate
+    value: float  # may lie outside the range; the distribution does not
     standard_error: float
     power: float  # weight of the predictions, 0: gold only
     num_informative: int  # gold samples that tell something about this ratio
@@ -191,17 +192,17 @@ def ppi_ratio(
         gold: from `gold_sample`.
         power: weight of the predictions; the best one by the gold (PPI++), or 1: plain PPI, 0: gold only.
         target: "in-sample" or "population".
-        bounds: the range of the ratio; its law is kept to it.
+        bounds: the range of the ratio; its distribution is kept to it.
         surprise: see the module docstring.
         possible: numerator and denominator of each gold sample if it were of class 0, 1, ...; None: the class
             matters alike for all.
 
     Returns:
-        `PpiEstimate`; if no gold sample tells anything about the ratio its law is flat on `bounds`.
+        `PpiEstimate`; if no gold sample tells anything about the ratio its distribution is flat on `bounds`.
 
     >>> y, gold = (np.arange(200) % 4 == 0) * 1.0, gold_sample(np.arange(200) < 40)
     >>> found = ppi_mean(y[:40], 0.8 * y, gold)
-    >>> print(round(found.value, 6), [round(end, 3) for end in found.law.interval()])
+    >>> print(round(found.value, 6), [round(end, 3) for end in found.dist.interval()])
     0.25 [0.218, 0.282]
     """
     check.choose("target", target, TARGETS)
@@ -233,7 +234,7 @@ def ppi_ratio(
     fitted = len(np.unique(gold.stratum[telling])) + (weight != 0)
     freedom = float(max(informative - fitted, 1))
     if np.isnan(value) or bottom <= 0 or not informative:
-        flat = uninformative(bounds).law
+        flat = uninformative(bounds).dist
         return PpiEstimate(flat, float(value), float("inf"), float(weight), informative, converged)
     left, guess = (a - value * b) / bottom, (f - value * g)[gold.chosen] / bottom
     reach = share * (1.0 if possible is None else np.ptp(possible[0] - value * possible[1], axis=1))
@@ -244,8 +245,8 @@ def ppi_ratio(
         spread = left - share @ left
         variance += float(share @ spread**2) / (gold.num_samples * (1 - 1 / max(a.size, 2)))
     error = float(np.sqrt(variance))
-    law = StudentEstimate(float(value), error, freedom, *bounds)
-    return PpiEstimate(law, float(value), error, float(weight), informative, converged)
+    dist = StudentEstimate(float(value), error, freedom, *bounds)
+    return PpiEstimate(dist, float(value), error, float(weight), informative, converged)
 
 
 def ppi_mean(

@@ -1,8 +1,8 @@
-"""A Student t law, kept to an interval: what a small sample says of a number between 0 and 1.
+"""A Student t distribution, kept to an interval: what a small sample says of a number between 0 and 1.
 
-With centre m, scale s and d degrees of freedom it is the law of m + s T, T ~ t_d, given that it lies in
-[low, high]: the posterior under a flat prior there. Without bounds its intervals are the textbook's m +- t s.
-A scale of infinity says nothing, so the law is flat on the interval; a scale of 0 is a point.
+With centre m, scale s and d degrees of freedom it is the distribution of m + s T, T ~ t_d, given that it lies
+in [low, high]: the posterior under a flat prior there. Without bounds its intervals are the textbook's m +- t
+s. A scale of infinity says nothing, so the distribution is flat on the interval; a scale of 0 is a point.
 """
 
 from dataclasses import dataclass
@@ -18,10 +18,10 @@ from jtruth.stats.estimates import Estimate, Interval, check_level
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StudentEstimate(Estimate):
-    """Law of centre + scale * t(freedom), given that it lies in [low, high].
+    """Distribution of centre + scale * t(freedom), given that it lies in [low, high].
 
-    >>> law = StudentEstimate(0.8, 0.05, 28.0)
-    >>> print([round(end, 3) for end in law.interval(0.95)])
+    >>> dist = StudentEstimate(0.8, 0.05, 28.0)
+    >>> print([round(end, 3) for end in dist.interval(0.95)])
     [0.698, 0.902]
     """
 

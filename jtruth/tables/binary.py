@@ -1,12 +1,13 @@
-"""Posteriors of the table of a binary classifier, held as a law of (A, B).
+"""Posteriors of the table of a binary classifier, held as a distribution of (A, B).
 
 Of the N1 samples predicted positive A are positive, of the N0 others B: the table is
 
     [[N0 - B, N1 - A], [B, A]]      rows true (negative, positive), columns predicted,
 
 so that every metric is a function of (A, B). A ratio of two sums of counts is a ratio of two linear forms of
-them, `linear_forms`; where its denominator is a constant its law is that of A, of B or of A - B, with equally
-spaced values. `CountTable` holds the law of (A, B) itself; `jtruth.testing.binary.exact` makes it.
+them, `linear_forms`; where its denominator is a constant its distribution is that of A, of B or of A - B,
+with equally spaced values. `CountTable` holds the distribution of (A, B) itself;
+`jtruth.testing.binary.exact` makes it.
 """
 
 from collections.abc import Callable
@@ -26,8 +27,8 @@ from jtruth.tables.posterior import TablePosterior
 Form = tuple[Any, Any, Any]  # (a, b, c) of a A + b B + c
 _FINE_BINS = 1 << 17  # large tables: atoms of a ratio closer than range/this are pooled
 _POINTS = 361  # of the density of a ratio, over +-9 sd
-_STEPS_PER_SD = 16  # of the law of A - B
-_RIDGES = 4.0  # steps of B, in sds of what A does, from which a law is no density
+_STEPS_PER_SD = 16  # of the distribution of A - B
+_RIDGES = 4.0  # steps of B, in sds of what A does, from which a distribution is no density
 
 
 def linear_forms(metric: Metric, n1: Any, n0: Any) -> tuple[Form, Form]:
@@ -39,11 +40,11 @@ def linear_forms(metric: Metric, n1: Any, n0: Any) -> tuple[Form, Form]:
     return above, below
 
 
-def moved(law: PmfEstimate, scale: float, shift: float, divisor: float = 1.0) -> PmfEstimate:
-    """Law of (scale X + shift) / divisor."""
+def moved(dist: PmfEstimate, scale: float, shift: float, divisor: float = 1.0) -> PmfEstimate:
+    """Distribution of (scale X + shift) / divisor."""
     order = slice(None) if scale >= 0 else slice(None, None, -1)
-    values = (scale * law.values + shift) / divisor
-    return PmfEstimate(values[order], law.pmf[order], law.probability_defined, law.lattice)
+    values = (scale * dist.values + shift) / divisor
+    return PmfEstimate(values[order], dist.pmf[order], dist.probability_defined, dist.lattice)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -52,7 +53,8 @@ class CountTable(TablePosterior):
 
     probability[i, j] = P(A = a[i], B = b[j] | y_pred, z), summing to 1 over the window; what lies outside
     holds less than about 1e-12. `log_evidence` = log p(y_pred | z) under the priors. `whole`: every count of
-    the window, or nodes, for each axis. Smooth laws have a `density` of real counts, hence also of metrics.
+    the window, or nodes, for each axis. Smooth distributions have a `density` of real counts, hence also of
+    metrics.
     """
 
     a: Num[np.ndarray, " true_positives"]
@@ -61,7 +63,7 @@ class CountTable(TablePosterior):
     n1: int
     n0: int
     log_evidence: float
-    bins: int = _FINE_BINS  # of its range, in which very many atoms of a law are pooled
+    bins: int = _FINE_BINS  # of its range, in which very many atoms of a distribution are pooled
     whole: tuple[bool, bool] = (True, True)
     # (a (rows, b)) -> posterior mass per unit of a, with the step of b included; 0 off the window
     density: Callable[[np.ndarray], np.ndarray] | None = None
@@ -92,49 +94,49 @@ class CountTable(TablePosterior):
         """The metric in every cell, NaN where it is undefined."""
         return np.broadcast_to(self.metric(metric).of_counts(*self.counts()), self.probability.shape)
 
-    def count_law(self, axis: int) -> PmfEstimate:
-        """Law of the number of true positives (axis 0) or of false negatives (axis 1)."""
+    def count_dist(self, axis: int) -> PmfEstimate:
+        """Distribution of the number of true positives (axis 0) or of false negatives (axis 1)."""
         nodes, mass = (self.a, self.b)[axis].astype(np.float64), self.probability.sum(1 - axis)
         if self.density is not None and not self.whole[axis]:
             return _on_whole_numbers(nodes, mass)
         return PmfEstimate(nodes, mass, lattice=self.whole[axis])
 
     def cell(self, true: int, symbol: int) -> PmfEstimate:
-        """Law of an element of the table."""
-        law = self.count_law(0 if symbol else 1)
-        return law if true else moved(law, -1.0, float(self.n1 if symbol else self.n0))
+        """Distribution of an element of the table."""
+        dist = self.count_dist(0 if symbol else 1)
+        return dist if true else moved(dist, -1.0, float(self.n1 if symbol else self.n0))
 
-    def difference_law(self) -> PmfEstimate:
-        """Law of A - B."""
+    def difference_dist(self) -> PmfEstimate:
+        """Distribution of A - B."""
         difference = self.a[:, None] - self.b[None, :]
         if self.density is not None:
             mean, sd = _moments(difference, self.probability)
             grid = mean + sd * np.arange(-9 * _STEPS_PER_SD, 9 * _STEPS_PER_SD + 1) / _STEPS_PER_SD
             return _on_whole_numbers(grid, self.density(grid[:, None] + self.b[None, :]).sum(1))
         if not all(self.whole):
-            return law_of_cells(difference, self.probability, self.bins)
+            return dist_of_cells(difference, self.probability, self.bins)
         first = self.a[0] - self.b[-1]
         pmf = np.bincount((difference - first).ravel(), weights=self.probability.ravel())
         return PmfEstimate((first + np.arange(pmf.size)).astype(np.float64), pmf, lattice=True)
 
     def estimate(self, metric: str | Metric) -> Estimate:
-        """Law of any metric: that of A, of B or of A - B where it is one of these, with nothing to sort."""
+        """Posterior of any metric: that of A, of B or of A - B where it is one of these."""
         metric = self.metric(metric)
         if metric.is_ratio:
             (a, b, shift), (below_a, below_b, divisor) = linear_forms(metric, self.n1, self.n0)
             if below_a == below_b == 0 < divisor:
                 if b == 0 and a != 0:
-                    return moved(self.count_law(0), a, shift, divisor)
+                    return moved(self.count_dist(0), a, shift, divisor)
                 if a == 0 and b != 0:
-                    return moved(self.count_law(1), b, shift, divisor)
+                    return moved(self.count_dist(1), b, shift, divisor)
                 if a == -b and a != 0:
-                    return moved(self.difference_law(), a, shift, divisor)
+                    return moved(self.difference_dist(), a, shift, divisor)
         values = self.values(metric)
         if self.density is None:
-            return law_of_cells(values, self.probability, self.bins)
+            return dist_of_cells(values, self.probability, self.bins)
         inside = values[self.probability > 1e-17]
         if not metric.is_ratio or self._in_steps(metric) or np.isnan(inside).any():
-            return law_of_cells(values, self.probability, least=1e-18)
+            return dist_of_cells(values, self.probability, least=1e-18)
         # The density of a ratio that varies with A: its level lines, where they cross every B.
         mean, sd = _moments(values, self.probability)
         low, high = max(mean - 9 * sd, inside.min()), min(mean + 9 * sd, inside.max())
@@ -161,7 +163,7 @@ class CountTable(TablePosterior):
         return by_a * sd < _RIDGES * by_b
 
     def joint(self, first: str | Metric, second: str | Metric) -> JointEstimate:
-        """Joint law of two metrics: the cells in which both are defined."""
+        """Joint distribution of two metrics: the cells in which both are defined."""
         x, y = self.values(first).ravel(), self.values(second).ravel()
         weight = self.probability.ravel()
         defined = ~(np.isnan(x) | np.isnan(y))
@@ -194,10 +196,10 @@ def _on_whole_numbers(grid: np.ndarray, mass: np.ndarray) -> PmfEstimate:
     return PmfEstimate(whole.astype(np.float64), pmf / pmf.sum(), lattice=True)
 
 
-def law_of_cells(
+def dist_of_cells(
     values: np.ndarray, probability: np.ndarray, bins: int = _FINE_BINS, least: float | None = None
 ) -> PmfEstimate:
-    """Law of what has these values in the cells; of cells of probability below `least` nothing is kept.
+    """Posterior of what has these values in the cells; of cells of probability below `least` nothing is kept.
 
     Equal atoms are merged; very many are pooled within 1/131072 (1/bins) of their range.
     """

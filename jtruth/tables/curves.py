@@ -99,7 +99,7 @@ class Curves(NamedTuple):
         areas = np.where(steps > 0, steps * precision, 0.0).sum(axis=1)
         return DrawsEstimate(np.where(self.above[:, 1, -1] > 0, areas, np.nan))
 
-    def law(
+    def dist(
         self, of: Callable[["Curves"], DrawsEstimate], bounds: tuple[Number, Number] = (0, 1)
     ) -> DrawsEstimate:
         """A number of the curve; as several assumptions, and models with gold, are asked too."""

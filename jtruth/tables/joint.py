@@ -16,7 +16,7 @@ from jtruth._one_line import one_line, picture
 
 
 class JointEstimate(eqx.Module):
-    """Exact joint law of two metrics: points (cells, 2) and their probabilities.
+    """Exact joint distribution of two metrics: points (cells, 2) and their probabilities.
 
     Cells in which either metric is undefined are left out; `probability_defined` is what remains.
     """

@@ -178,20 +178,20 @@ class NewShare(Estimate):
         return self._value(np.interp(u, below, theta))
 
 
-def new_share(law: Estimate, size: float, weights: tuple[float, float] = (1.0, 1.0)) -> Estimate:
+def new_share(dist: Estimate, size: float, weights: tuple[float, float] = (1.0, 1.0)) -> Estimate:
     """A number of `size` samples with this distribution, for new samples; a middle stays one.
 
     With `weights` it is u s / (u s + v (1 - s)) of a share s of so many samples.
     """
-    if np.isnan(law.mean) or not size > 0:
-        return law
+    if np.isnan(dist.mean) or not size > 0:
+        return dist
     u, v = weights
-    values = np.clip(law._quantile((np.arange(_PARTS) + 0.5) / _PARTS), 0.0, 1.0)
+    values = np.clip(dist._quantile((np.arange(_PARTS) + 0.5) / _PARTS), 0.0, 1.0)
     shares, weight = v * values / (v * values + u * (1 - values)), np.full(values.size, 1 / values.size)
-    found = NewShare(size * shares, size * (1 - shares), weight, law.probability_defined, weights)
-    if getattr(law, "middle", None) is None:
+    found = NewShare(size * shares, size * (1 - shares), weight, dist.probability_defined, weights)
+    if getattr(dist, "middle", None) is None:
         return found
-    return replace(found, middle=law.mean, shortest=True)
+    return replace(found, middle=dist.mean, shortest=True)
 
 
 def new_shares(
@@ -210,11 +210,11 @@ def class_shares(
 
     Means are those of the samples at hand, so that they add up to one.
     """
-    number, laws = float(counts[0].sum()), []
+    number, dists = float(counts[0].sum()), []
     for column in counts.T:
         hits, times = np.unique(column, return_counts=True)
-        laws.append(NewShare(hits, number - hits, times / times.sum()))
-    return laws
+        dists.append(NewShare(hits, number - hits, times / times.sum()))
+    return dists
 
 
 def new_tables(
@@ -273,8 +273,8 @@ class NewSamples(TablePosterior):
         metric, table = self.metric(metric), self.in_sample
         ratio = as_ratio(metric, self.shape)
         if ratio is None:
-            law, middle = self._drawn.estimate(metric), table.estimate(metric).mean
-            return replace(law, middle=middle) if isinstance(law, DrawsEstimate) else law
+            dist, middle = self._drawn.estimate(metric), table.estimate(metric).mean
+            return replace(dist, middle=middle) if isinstance(dist, DrawsEstimate) else dist
         counted = table.counted(ratio.hits, ratio.misses)
         if counted is None:
             readings = getattr(table, "readings", {}).values()

@@ -39,10 +39,10 @@ class Cells(NamedTuple):
     __repr__ = one_line
 
 
-def cells_of(laws: Sequence[Estimate], shape: tuple[int, int], level: float) -> Cells:
-    """Mean and shortest interval of every cell, given their laws, row by row."""
-    ends = [law.interval(level) for law in laws]
-    rows = [law.mean for law in laws], [end.low for end in ends], [end.high for end in ends]
+def cells_of(dists: Sequence[Estimate], shape: tuple[int, int], level: float) -> Cells:
+    """Mean and shortest interval of every cell, given their distributions, row by row."""
+    ends = [dist.interval(level) for dist in dists]
+    rows = [dist.mean for dist in dists], [end.low for end in ends], [end.high for end in ends]
     return Cells(*(np.array(row).reshape(shape) for row in rows))
 
 
@@ -56,15 +56,15 @@ class TablePosterior(ABC):
 
     @abstractmethod
     def estimate(self, metric: str | Metric) -> Estimate:
-        """Law of a metric."""
+        """Distribution of a metric."""
 
     @abstractmethod
     def joint(self, first: str | Metric, second: str | Metric) -> JointEstimate | JointDensity:
-        """Joint law of two metrics."""
+        """Joint distribution of two metrics."""
 
     @abstractmethod
     def cell(self, true: int, symbol: int) -> Estimate:
-        """Law of n[true, symbol], an element of the confusion matrix."""
+        """Distribution of n[true, symbol], an element of the confusion matrix."""
 
     @abstractmethod
     def draws(self, key: Key, n: int) -> Float[np.ndarray, "n classes symbols"]:
@@ -109,7 +109,7 @@ class TableDraws(TablePosterior, eqx.Module):
         return self.counts.mean(axis=0)
 
     def estimate(self, metric: str | Metric) -> DrawsEstimate:
-        """Law of a metric; NaN draws are those in which it is undefined."""
+        """Distribution of a metric; NaN draws are those in which it is undefined."""
         draws = self.metric(metric)
         if self.point is None:
             return DrawsEstimate(np.asarray(draws.of_table(self.counts), np.float64))
@@ -128,7 +128,7 @@ class TableDraws(TablePosterior, eqx.Module):
         return JointEstimate(names[0].name, names[1].name, points[defined], weight, float(defined.mean()))
 
     def cell(self, true: int, symbol: int) -> DrawsEstimate:
-        """Law of n[true, symbol]."""
+        """Distribution of n[true, symbol]."""
         point = None if self.point is None else float(self.point[true, symbol])
         return DrawsEstimate(self.counts[:, true, symbol].astype(np.float64), point)
 
@@ -144,7 +144,7 @@ class TableDraws(TablePosterior, eqx.Module):
         return pairs[0], pairs[1], number / number.sum()
 
     def rate(self, true: int, symbol: int) -> DrawsEstimate:
-        """Law of n[true, symbol] / n[true, :], of the conditional matrix of the samples; may be undefined."""
+        """Posterior of n[true, symbol] / n[true, :], of the samples' conditional matrix; may be undefined."""
         row = np.maximum(self.counts[:, true].sum(axis=1), 0)
         return DrawsEstimate(ratio(self.counts[:, true, symbol], row))
 
@@ -167,7 +167,7 @@ def _resampled(metric: Metric, tables: np.ndarray) -> Float[np.ndarray, " draws"
 def estimates(
     posterior: TablePosterior, classes: Sequence[str], positive: int | None = None, more: Iterable[str] = ()
 ) -> dict[str, Estimate]:
-    """Laws of the metrics that an answer about these classes shows, and of `more`."""
+    """Distributions of the metrics that an answer about these classes shows, and of `more`."""
     names = (*default_metrics(classes), *more)
     return {name: posterior.estimate(named_metric(name, classes, positive)) for name in names}
 
@@ -186,7 +186,8 @@ NO_LAW = (
 class RangeEstimate(Estimate):
     """What-if: mean of the means under several assumptions, hull of their intervals; it promises no coverage.
 
-    There is no law behind it, so mode, sd, density and samples do not exist: NaN, or an error that says so.
+    There is no distribution behind it, so mode, sd, density and samples do not exist: NaN, or an error that
+    says so.
     """
 
     sd = mode = float("nan")  # type: ignore[assignment]

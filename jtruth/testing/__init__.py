@@ -8,7 +8,7 @@ from jtruth.testing.binary.empirical_bayes import (
     exact_step,
     log_odds_of,
     moments,
-    normal_law,
+    normal_dist,
     precision_recall_density,
     ratio_step,
     roc_density,
@@ -27,6 +27,6 @@ __all__ = [
     "consolidate", "count_draws", "count_posterior", "curve_density", "curves_at_thresholds",
     "estimate_counts", "exact_batch", "exact_counts", "exact_posterior", "exact_step", "iterate",
     "labeler_metrics", "lehner_accuracy", "log_odds_of", "moments", "multiclass_posterior",
-    "named_metric", "normal_law", "precision_recall_density", "ratio_step", "resampled_table",
+    "named_metric", "normal_dist", "precision_recall_density", "ratio_step", "resampled_table",
     "roc_density", "symbol_chain", "weighted_vote_accuracy",
 ]  # fmt: skip

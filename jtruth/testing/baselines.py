@@ -86,10 +86,7 @@ def carlotto_accuracy(apparent: float, label_accuracy: float, num_classes: int) 
     check_whole(2, num_classes=num_classes)
     wrong = (1 - label_accuracy) / (num_classes - 1)
     if abs(label_accuracy - wrong) < 1e-12:
-        raise ValueError(
-            f"label_accuracy is {label_accuracy}, chance for {num_classes} classes: such labels are "
-            "uninformative"
-        )
+        raise ValueError(f"label_accuracy is {label_accuracy}, which is chance for {num_classes} classes")
     return (apparent - wrong) / (label_accuracy - wrong)
 
 
@@ -116,9 +113,7 @@ def geometric_median(points: Float[np.ndarray, "points axes"]) -> Float[np.ndarr
         if np.abs(new - centre).max() < 1e-14 * scale:
             return new
         centre = new
-    raise RuntimeError(
-        f"the geometric median of {len(points)} points did not converge in {_MOST_STEPS} steps"
-    )
+    raise RuntimeError(f"the median of {len(points)} points did not converge in {_MOST_STEPS} steps")
 
 
 def prior_marginal_table(data: LogOdds) -> CountTable:

@@ -3,7 +3,8 @@
     K[c] ~ Dirichlet(alpha[c]),   p(y_pred_i | z_i) = sum_c rho_i(c) K[c, y_pred_i]
 
 with rho_i(c) = p(y_i = c | z_i) of (21). Metrics follow: given a draw of the parameters the classes y_i are
-independent with the law (10) = (25), a draw of them gives a count table, and metrics are functions of it.
+independent with the distribution (10) = (25), a draw of them gives a count table, and metrics are functions
+of it.
 
 `exact.count_table` has no Monte Carlo error and `count_posterior` is faster: this model is here to be read,
 changed and put into a larger one.
@@ -77,8 +78,8 @@ def multiclass_nuts(
         settings: of NUTS.
     """
     log_lik, prior, y, concentration = multiclass.checked_inputs(log_likelihood, prior, y_pred)
-    law = multiclass.class_law(log_lik, prior)
-    model, observed = multiclass.table_problem(law, y, concentration, learned=False)
+    distribution = multiclass.class_dist(log_lik, prior)
+    model, observed = multiclass.table_problem(distribution, y, concentration, learned=False)
     log_rho, symbol, weight = observed.offset.T, observed.symbols[0].indices, observed.multiplicity
     # Rows of weight 0 round up: data of about the same size share a compiled program.
     step = max(1 << (weight.size.bit_length() - 3), 1) if weight.size > 4 else 1

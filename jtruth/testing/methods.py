@@ -6,19 +6,19 @@ Two classes (2.1-2.6):
 "bayes"             exact posterior; the operating point is integrated out (default)
 "empirical_bayes"   Algorithm 1: operating point by ratios of normals, then plugged in
 "sampling"          Algorithm 2: operating point by sampling, metrics of 5000 drawn label vectors
-"exact_means"       operating point by exact conditional means, then exact laws given it
+"exact_means"       operating point by exact conditional means, then exact distributions given it
 "labels"            Algorithm 3: hard labels; no uncertainty
-"no_predictions"    predictions not exploited (operating point 1/2, 1/2); exact laws given it
+"no_predictions"    predictions not exploited (operating point 1/2, 1/2); exact distributions given it
 "prior_marginal"    the paper's 2.6.2, weighted by the prior of the operating point; a baseline
 
 Any number of classes (2.7), where K is the operating matrix:
 
 "bayes"             draws from the exact posterior; K is integrated out (default)
-"sampling"          Algorithm 4: K by sampling, then plugged in; normal laws (2.7.2)
-"exact_means"       what "sampling" tends to with many draws, without sampling; exact laws given K
-"plug_in"           K by EM (expected counts divided by their row sums); exact laws given K
+"sampling"          Algorithm 4: K by sampling, then plugged in; normal distributions (2.7.2)
+"exact_means"       what "sampling" tends to with many draws, without sampling; exact distributions given K
+"plug_in"           K by EM (expected counts divided by their row sums); exact distributions given K
 "labels"            multi-class Algorithm 3: hard labels; no uncertainty
-"no_predictions"    predictions not exploited (K uniform); exact laws given it
+"no_predictions"    predictions not exploited (K uniform); exact distributions given it
 
 Plugging in leaves out that the point or K is itself uncertain: intervals are too short where a class is rare
 or the labels are poor.
@@ -47,7 +47,7 @@ from jtruth.testing import steps
 from jtruth.testing.baselines import prior_marginal_table
 from jtruth.testing.binary import empirical_bayes as eb
 from jtruth.testing.binary.empirical_bayes import NormalTable
-from jtruth.testing.binary.exact import exact_posterior, law_at
+from jtruth.testing.binary.exact import dist_at, exact_posterior
 from jtruth.testing.binary.operating_point import FROM_VALUES, LogOdds, collapse, merged_samples, on_grid
 from jtruth.testing.multiclass import EFFORT, PURE, CountDraws, GivenMatrix, checked_inputs, count_posterior
 
@@ -85,11 +85,11 @@ class Tested(NamedTuple):
     __repr__ = one_line
 
     def estimate(self, metric: str | Metric) -> Estimate:
-        """Law of a metric by name ("accuracy", "f2", "macro_f1", "recall[cat]")."""
+        """Distribution of a metric by name ("accuracy", "f2", "macro_f1", "recall[cat]")."""
         return self.table.estimate(self._metric(metric) if isinstance(metric, str) else metric)
 
     def joint(self, first: str, second: str) -> JointEstimate | JointDensity:
-        """Joint law of two metrics by name."""
+        """Joint distribution of two metrics by name."""
         return self.table.joint(self._metric(first), self._metric(second))
 
     def _metric(self, name: str) -> Metric:
@@ -130,7 +130,7 @@ def binary_posterior(
     elif method == "prior_marginal":
         table, warnings = prior_marginal_table(data), (_PRIOR_MARGINAL,)
     elif method == "no_predictions":
-        table, warnings = law_at(data, 0.5, 0.5), (_NO_PREDICTIONS,)
+        table, warnings = dist_at(data, 0.5, 0.5), (_NO_PREDICTIONS,)
     else:
         return _plugged_in(data, log_odds, y_pred, method, as_key(key), point, mean)
     return Tested(method, table, None, table.log_evidence, warnings)
@@ -159,9 +159,11 @@ def _plugged_in(
         if given is None:
             fit = jax.tree.map(np.asarray, _fit(key, x, y, weight, method=method, mean=mean or MEANS[0]))
         point = jnp.asarray(given if fit is None else fit.value, jnp.float64)
-        exact = table = law_at(data, *map(float, point))
+        exact = table = dist_at(data, *map(float, point))
         if method in ("labels", "sampling"):
-            table = _drawn(method, stream(key, "binary draws"), eb.class_law(x), y, eb.matrix_of(point), 5000)
+            table = _drawn(
+                method, stream(key, "binary draws"), eb.class_dist(x), y, eb.matrix_of(point), 5000
+            )
         elif method == "empirical_bayes":
             shares = eb.ShareMoments(*map(float, eb.moments(x, y, point, weight)))
             table = NormalTable(**vars(exact), moments=shares)
@@ -227,7 +229,7 @@ def multiclass_posterior(
 def _fit(key, x, y_pred, weight=None, *, method: str, mean: str = MEANS[0]) -> steps.FixedPoint:
     """The fixed point of a method; `x` is log-odds (samples,), of two classes, or log p(class | labels)."""
     two = x.ndim == 1
-    log_rho = eb.class_law(x) if two else x
+    log_rho = eb.class_dist(x) if two else x
     step = {
         "empirical_bayes": lambda: eb.ratio_step(x, y_pred, weight=weight, mean=mean),
         "sampling": lambda: steps.sampling_step(key, log_rho, y_pred),

@@ -1,4 +1,4 @@
-"""Any number of classes: the posterior of the count table, and laws of metrics given the matrix (Su 2.7).
+"""Any number of classes: posterior of the count table, and of metrics given the matrix (Su 2.7).
 
 **The exact posterior** (`count_posterior`). n[c, u] counts the samples of true class c that were predicted u;
 a symbol u need not be a class. Given labels z of known noise, a class prior and a prior of the rows of K,
@@ -8,12 +8,12 @@ For Dirichlet rows with alpha >= 1 the likelihood of K with y summed out is log-
 chains cannot stick. For three classes and more rows are alike (`jtruth.latent.models.alike`). Draws of two
 classes are independent ones of the exact chain (`binary.chain`), up to 20 000 samples.
 
-**Given K** (`GivenMatrix`, 2.7.2) the classes are independent with the law (25). So accuracy and every
+**Given K** (`GivenMatrix`, 2.7.2) the classes are independent with the density (25). So accuracy and every
 element of the table are sums of independent coin flips, and whatever looks at one class only is a function of
 two such sums: A, the samples of class l among those predicted n, and B, those among the others. `normal`
 replaces the sums by normal variables, as the paper does, and ratios by ratios of normals. Metrics of several
-classes (macro averages, kappa, MCC) have no closed law given K and are taken from joint draws. Host side,
-float64.
+classes (macro averages, kappa, MCC) have no closed distribution given K and are taken from joint draws. Host
+side, float64.
 """
 
 from typing import Any
@@ -36,8 +36,8 @@ from jtruth.stats.estimates import Estimate
 from jtruth.tables.metrics import Metric, named_metric
 from jtruth.tables.posterior import TableDraws
 from jtruth.testing.binary.chain import checked_alpha, symbol_chain
-from jtruth.testing.binary.empirical_bayes import ShareMoments, normal_estimate, normal_law
-from jtruth.testing.binary.exact import law_at
+from jtruth.testing.binary.empirical_bayes import ShareMoments, normal_dist, normal_estimate
+from jtruth.testing.binary.exact import dist_at
 from jtruth.testing.binary.operating_point import collapse
 
 _SMALLEST_ALPHA = 1e-2  # below, single probabilities underflow
@@ -129,7 +129,7 @@ def count_posterior(
         rows = chain.shares(counts[:, 1], stream(key, "rows of a count posterior"))
         return CountDraws(counts, rows, True, 1, number)
     learned = alpha is None and classes == symbols > 2
-    log_rho = class_law(log_lik, prior)
+    log_rho = class_dist(log_lik, prior)
     model, observed = table_problem(log_rho, y, concentration, learned=learned)
     with np.errstate(under="ignore"):
         start = np.exp(observed.offset)
@@ -144,7 +144,7 @@ def count_posterior(
     return CountDraws(counts, confusion, done.converged, chains, done.num_sweeps // chains, of_family)
 
 
-def class_law(log_lik: np.ndarray, prior: np.ndarray) -> np.ndarray:
+def class_dist(log_lik: np.ndarray, prior: np.ndarray) -> np.ndarray:
     """log p(y_i = c | z_i) (21), (samples, classes)."""
     return log_softmax(log_lik + log(prior), axis=1)
 
@@ -211,8 +211,8 @@ def checked_inputs(
 class GivenMatrix(TableDraws):
     """Posterior of the table given K.
 
-    `log_p` is the logarithm of (25); `normal` chooses the central limit theorem, else the laws are exact.
-    `counts` are joint draws of the table, for two metrics at once and what looks at several classes.
+    `log_p` is the logarithm of (25); `normal` chooses the central limit theorem, else the distributions are
+    exact. `counts` are joint draws of the table, for two metrics at once and what looks at several classes.
     """
 
     log_p: Float[np.ndarray, "samples classes"]
@@ -220,19 +220,19 @@ class GivenMatrix(TableDraws):
     normal: bool
 
     def cell(self, true: int, symbol: int) -> Estimate:
-        """Law of the element C[l, n] of the confusion matrix."""
+        """Distribution of the element C[l, n] of the confusion matrix."""
         chosen = self.y_pred == symbol
         if not self.normal:
-            return self._exact(self._is_class(true), chosen).count_law(0)
+            return self._exact(self._is_class(true), chosen).count_dist(0)
         m, n = self._moments(self._is_class(true), chosen), chosen.size
         return normal_estimate(m.mean_u * n, m.var_u * n**2)
 
     def rate(self, true: int, symbol: int) -> Estimate:
-        """Law of K[l, n] = C[l, n] / (number of samples of class l)."""
+        """Distribution of K[l, n] = C[l, n] / (number of samples of class l)."""
         return self._binary(named_metric("recall"), self._is_class(true), self.y_pred == symbol)
 
     def estimate(self, metric: str | Metric) -> Estimate:
-        """Law of accuracy and of ratios of one class in closed form; of anything else by the draws."""
+        """Posterior of accuracy and of ratios of one class in closed form; of anything else by the draws."""
         metric = self.metric(metric)
         if metric.is_ratio and metric.position is not None:
             chosen = self.y_pred == metric.position
@@ -243,9 +243,9 @@ class GivenMatrix(TableDraws):
         return self._binary(named_metric("accuracy"), right, np.ones(len(right), bool))
 
     def _binary(self, metric: Metric, inside: np.ndarray, chosen: np.ndarray) -> Estimate:
-        """Law of a metric of two classes: `inside` (samples, classes) is positive, `chosen` predicted so."""
+        """Posterior of a metric of two classes: `inside` (samples, classes) positive, `chosen` predicted."""
         if self.normal:
-            return normal_law(self._moments(inside, chosen), metric)
+            return normal_dist(self._moments(inside, chosen), metric)
         return self._exact(inside, chosen).estimate(metric)
 
     def _is_class(self, true: int) -> Bool[np.ndarray, "1 classes"]:
@@ -258,9 +258,9 @@ class GivenMatrix(TableDraws):
             return [np.logaddexp.reduce(part, axis=1) for part in parts]
 
     def _exact(self, inside: np.ndarray, chosen: np.ndarray):
-        """Law of (A, B): (25) is in the log-odds already, and the point (1/2, 1/2) leaves them so."""
+        """Posterior of (A, B): (25) is in the log-odds already, and the point (1/2, 1/2) leaves them so."""
         positive, negative = self._split(inside)
-        return law_at(collapse(positive - negative, chosen.astype(np.int64)), 0.5, 0.5)
+        return dist_at(collapse(positive - negative, chosen.astype(np.int64)), 0.5, 0.5)
 
     def _moments(self, inside: np.ndarray, chosen: np.ndarray) -> ShareMoments:
         """Means and variances of A/N and B/N, and the share of chosen samples."""

@@ -1,10 +1,10 @@
 """TARS: how good is a classifier, by unbiased counts from noisy labels (Dolatshah et al. 2018).
 
 **One label from many** (1)-(5). The labels of a sample become its most probable class given them (2), and
-beside it is kept the law of this *rule*, R[y, k] = P(consolidated label k | true class y). It depends on who
-labelled the sample (and on its known difficulty), not on what they said, so the estimators are unbiased. For
-two classes and independent labelers it is the sign of a sum of log-odds, exact up to 36 different labelers;
-else the sum over all label vectors, up to a few million numbers; else draws.
+beside it is kept the distribution of this *rule*, R[y, k] = P(consolidated label k | true class y). It
+depends on who labelled the sample (and on its known difficulty), not on what they said, so the estimators are
+unbiased. For two classes and independent labelers it is the sign of a sum of log-odds, exact up to 36
+different labelers; else the sum over all label vectors, up to a few million numbers; else draws.
 
 **Counts** (6)-(8). W = row `label` of R^-1 has the expectation "1 at the true class, 0 elsewhere", whatever
 that class is: E[W(c) | y] = sum_k R[y, k] R^-1[k, c] = [y = c]; for two classes this is (7). The count of
@@ -47,7 +47,7 @@ Members = tuple[int | None, tuple[int, ...]]  # a known stratum, and the labeler
 
 
 class Consolidated(NamedTuple):
-    """One label for each sample, and the law of the rule that made it."""
+    """One label for each sample, and the distribution of the rule that made it."""
 
     label: Int[np.ndarray, " samples"]
     rates: Float[np.ndarray, "samples classes classes"]  # P(label | true class), rows true, sum to 1
@@ -66,14 +66,14 @@ def consolidate(labels: Labels, noise: NoiseModel, prior: Any, *, key: Any = Non
 
     Args:
         labels: of any number of classes.
-        noise: a noise model of known error rates that says the law of a sample's labels (`strata`).
+        noise: a noise model of known error rates that says the distribution of a sample's labels (`strata`).
         prior: (classes,), positive. The estimators are unbiased whatever it is; a prior near 0 or 1 makes
             rules that say the same class whatever the labels, from which nothing can be estimated.
-        key: of ties and of laws by draws; 0 if None.
+        key: of ties and of distributions by draws; 0 if None.
 
     Raises:
-        ValueError: a model that does not say its law, a prior of 0, or labelers who cannot err and contradict
-            each other (the samples are named).
+        ValueError: a model that does not say its distribution, a prior of 0, or labelers who cannot err and
+            contradict each other (the samples are named).
 
     Example:
         >>> from jtruth.noise import Symmetric
@@ -101,8 +101,8 @@ def consolidate(labels: Labels, noise: NoiseModel, prior: Any, *, key: Any = Non
     height = best * host_rng(key, "ties of consolidated labels").uniform(0.5, 1.0, joint.shape)
     label, tied = height.argmax(axis=1).astype(np.int32), best.sum(axis=1) > 1  # (2)
     members_of = _members_of(labels, strata)
-    law_of = {members: law_of_rule(strata, members, prior, key) for members in set(members_of)}
-    rates, error = zip(*(law_of[members] for members in members_of), strict=True)
+    dist_of = {members: dist_of_rule(strata, members, prior, key) for members in set(members_of)}
+    rates, error = zip(*(dist_of[members] for members in members_of), strict=True)
     return Consolidated(label, np.stack(rates), np.array(error), tied, prior)
 
 
@@ -118,24 +118,24 @@ def _members_of(labels: Labels, strata: Strata) -> list[Members]:
     return [(stratum, tuple(sorted(team.tolist()))) for stratum, team in zip(known, teams, strict=True)]
 
 
-# ---- the law of the rule -----------------------------------------------------------------------------------
+# ---- the distribution of the rule --------------------------------------------------------------------------
 
 
-def law_of_rule(strata: Strata, members: Members, prior: np.ndarray, key: Any) -> tuple[np.ndarray, float]:
+def dist_of_rule(strata: Strata, members: Members, prior: np.ndarray, key: Any) -> tuple[np.ndarray, float]:
     """(classes, classes) P(rule says k | true class c), and how far that may be off."""
     stratum, labelers = members
     rows, weights = strata.rows[:, list(labelers)], strata.weights
     if stratum is not None:
         rows, weights = rows[stratum : stratum + 1], np.ones((1, prior.size))
-    if len(rows) == 1 and prior.size == 2 and (law := independent_law(rows[0], prior)) is not None:
-        return law, 0.0
+    if len(rows) == 1 and prior.size == 2 and (dist := independent_dist(rows[0], prior)) is not None:
+        return dist, 0.0
     count, symbols = rows.shape[1], rows.shape[3]
     if len(rows) * prior.size * float(symbols) ** count <= _MOST_NUMBERS:
-        return enumerated_law(rows, weights, prior), 0.0
-    return drawn_law(rows, weights, prior, key)
+        return enumerated_dist(rows, weights, prior), 0.0
+    return drawn_dist(rows, weights, prior, key)
 
 
-def independent_law(rows: np.ndarray, prior: np.ndarray) -> np.ndarray | None:
+def independent_dist(rows: np.ndarray, prior: np.ndarray) -> np.ndarray | None:
     """Two classes, independent labelers: the sign of the log-odds, meeting in the middle.
 
     `rows`: (labelers, classes, labels). Equal labelers are one group, whose sum has counts + 1 values. The
@@ -170,18 +170,18 @@ def _sums(odds: np.ndarray, distinct: np.ndarray, counts: np.ndarray) -> tuple[n
     values, weight = np.zeros(1), np.ones((2, 1))
     for two, rows, m in zip(odds, distinct, counts.tolist(), strict=True):
         often = np.stack([np.arange(m, -1, -1), np.arange(m + 1)])  # labels 0 and 1
-        law = np.stack([binomial_pmf(p[1], m, p[0]) for p in rows])
+        dist = np.stack([binomial_pmf(p[1], m, p[0]) for p in rows])
         with np.errstate(invalid="ignore"):  # +inf beside -inf, and 0 times an infinite value
             step = np.where(often > 0, often * two[:, None], 0.0).sum(axis=0)
             values = (values[:, None] + step).ravel()
-        weight = (weight[:, :, None] * law[:, None, :]).reshape(2, -1)
+        weight = (weight[:, :, None] * dist[:, None, :]).reshape(2, -1)
         possible = (weight > 0).any(axis=0)
         values, weight = values[possible], weight[:, possible]
     order = np.argsort(values)
     return values[order], weight[:, order]
 
 
-def enumerated_law(rows: np.ndarray, weights: np.ndarray, prior: np.ndarray) -> np.ndarray:
+def enumerated_dist(rows: np.ndarray, weights: np.ndarray, prior: np.ndarray) -> np.ndarray:
     """(3) over all label vectors: `rows` (strata, labelers, classes, labels), p(stratum | class)."""
     p = np.ones((*rows.shape[:1], prior.size, 1))
     for t in range(rows.shape[1]):
@@ -191,9 +191,11 @@ def enumerated_law(rows: np.ndarray, weights: np.ndarray, prior: np.ndarray) -> 
     return of_class @ _winners(log(prior)[:, None] + log(of_class), float(sizes)).T
 
 
-def drawn_law(rows: np.ndarray, weights: np.ndarray, prior: np.ndarray, key: Any) -> tuple[np.ndarray, float]:
+def drawn_dist(
+    rows: np.ndarray, weights: np.ndarray, prior: np.ndarray, key: Any
+) -> tuple[np.ndarray, float]:
     """The same by draws of labels, and the largest standard error."""
-    rng, law = host_rng(key, "laws of consolidated labels"), np.zeros((prior.size, prior.size))
+    rng, dist = host_rng(key, "laws of consolidated labels"), np.zeros((prior.size, prior.size))
     for c in range(prior.size):
         stratum = rng.choice(len(rows), _DRAWS, p=weights[:, c] / weights[:, c].sum())
         z = picked(rows[:, :, c][stratum], rng.random((_DRAWS, rows.shape[1])))  # (draws, labelers)
@@ -202,8 +204,8 @@ def drawn_law(rows: np.ndarray, weights: np.ndarray, prior: np.ndarray, key: Any
             log_p += np.moveaxis(log(rows[:, t])[:, :, z[:, t]], 2, 0)
         of_class = np.logaddexp.reduce(log_p, axis=1).T
         sizes = float(np.abs(np.where(np.isfinite(of_class), of_class, 0.0)).max())
-        law[c] = _winners(log(prior)[:, None] + of_class, sizes).mean(axis=1)
-    return law, float(np.sqrt(law * (1 - law) / _DRAWS).max())
+        dist[c] = _winners(log(prior)[:, None] + of_class, sizes).mean(axis=1)
+    return dist, float(np.sqrt(dist * (1 - dist) / _DRAWS).max())
 
 
 def _winners(joint: np.ndarray, sizes: float) -> np.ndarray:

@@ -68,9 +68,9 @@ def noisy_label_regression(
     rows: Any = jnp.ones((0, classes, classes), log_p.dtype)
     if data.num_labelers:
         alpha = diagonal_rows(classes, 2.0, 1.0) if row_concentration is None else row_concentration
-        law = dist.Dirichlet(jnp.asarray(alpha)).expand((data.num_labelers, classes)).to_event(2)
+        distribution = dist.Dirichlet(jnp.asarray(alpha)).expand((data.num_labelers, classes)).to_event(2)
         with starting({"confusion": majority_start(data)[1]}):
-            rows = numpyro.sample("confusion", law)
+            rows = numpyro.sample("confusion", distribution)
     table = jnp.swapaxes(safe_log(rows), 1, 2)[..., None]
     observe(data, channel=as_channel(log_p, jnp.zeros(1, log_p.dtype), table))
 

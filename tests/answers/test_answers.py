@@ -211,11 +211,11 @@ def test_no_line_is_wider_than_the_terminal(answer):
 def test_brief_is_brief_and_the_default(answer, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     assert str(answer) == answer.summary() and len(str(answer).splitlines()) <= 28
-    laws = [law for part in vars(answer).values() if isinstance(part, dict) for law in part.values()]
+    dists = [dist for part in vars(answer).values() if isinstance(part, dict) for dist in part.values()]
     for one in (
         answer,
         getattr(answer, "posterior", None),
-        *(one for one in laws if hasattr(one, "interval")),
+        *(one for one in dists if hasattr(one, "interval")),
     ):
         assert "\n" not in repr(one) and len(repr(one)) <= 200
     html = answer._repr_html_()

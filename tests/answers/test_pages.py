@@ -70,7 +70,7 @@ LAW = {"mean": 0.7, "low": 0.6, "high": 0.8}
 VALUE = Column("mean", "mean", ("low", "high"))
 
 
-def law_table(names, kind=Table, **options):
+def dist_table(names, kind=Table, **options):
     return kind("laws", "Laws", "name", (VALUE, Column("other", "other")),
                 [{"name": n, **LAW, "other": 0.75} for n in names], cross="other", **options)  # fmt: skip
 
@@ -84,7 +84,7 @@ def shown(names, size=None):
     notes = [Note(signs[k % len(signs)], f"about {n}", n) for k, n in enumerate(names)]
     points = {"x": [0.0, 0.5, 1.0], "mean": [0.0, 0.6, 1.0], "low": [0.0, 0.5, 1.0], "high": [0.1, 0.7, 1.0]}
     blocks = (
-        law_table(names), law_table(names, Queue),
+        dist_table(names), dist_table(names, Queue),
         Table("wide", names[0], "name", tuple(Column((n, "mean"), n) for n in names),
               [{"name": "a", **{n: LAW for n in names}}]),
         Matrix("counts", names[1], tuple(some), tuple(some), cells), Notes("notes", names[2], notes),
@@ -127,7 +127,7 @@ def test_bars_lie_where_their_numbers_are():
     block = Table("", "", "name", (VALUE,), rows, cross="other")
     assert axis_of(block) == (0.0, 1.0)
     near = Table("", "", "name", (VALUE,), [{"name": "a", "mean": 0.5, "low": 0.4, "high": 0.6}])
-    assert axis_of(near) == pytest.approx((0.392, 0.608)) and "part of 0 to 1" in page_html(
+    assert axis_of(near) == pytest.approx((0.392, 0.608)) and "part of the range 0 to 1" in page_html(
         Document("", "", "", (near,))
     )
     low, high = axis_of(block._replace(unit=None))
@@ -217,7 +217,7 @@ def test_axes_of_bars_hold_all_and_zoom_in():
     marks = re.findall(r'x="([\d.]+)" y="18" text-anchor="middle">([^<]*)', axis_svg((0.0, 1.0)))
     assert [(float(x), float(t)) for x, t in marks] == [(14 + 52 * k, k / 5) for k in range(6)]
     whole = page_html(Document("", "", "", (block._replace(rows=rows(0.35, 0.0, 0.5, 0.4)),)))
-    assert "part of 0 to 1" not in whole
+    assert "part of the range 0 to 1" not in whole
     assert re.search(r'width="1.5"', bar_svg([0.5, 0.5, 0.5, None], (0.0, 1.0)))
     assert "dot" not in bar_svg([None, 0.2, 0.4, None], (0.0, 1.0))
     assert "rect" not in bar_svg([0.3, None, 0.4, None], (0.0, 1.0))
@@ -229,5 +229,5 @@ def test_every_block_is_valid_when_it_is_empty():
     parts = (nothing, Matrix("", "", (), (), empty), Notes("", "", []), how(), facts(),
              Notes("", "", [Note("say", "text", "name")]))  # fmt: skip
     answer = Document("title", "", "", parts)
-    assert "name: worth knowing" in "".join(read(page_html(answer)).texts)
+    assert "Name (worth knowing)" in "".join(read(page_html(answer)).texts)
     assert "Name (worth knowing): text." in terminal_text(answer, full=True)

@@ -385,7 +385,7 @@ def test_other_learners(data):
 def test_stopping_advice_falls_silent_where_everything_is_known(data, aware):
     x, y, _ = data
     doubtful = stopping_advice(aware["ml"], 20)
-    assert doubtful.low <= doubtful.gain <= doubtful.high and "per label" in doubtful.sentence
+    assert doubtful.low <= doubtful.gain <= doubtful.high and "checks change accuracy" in doubtful.sentence
     sure = start(x, jt.Labels.from_matrix(y[:, None], 2), jt.noise.Symmetric(0.001, 2), PRIOR)
     advice = stopping_advice(sure, 20)
     assert not advice.worth_it and advice.sentence.startswith("More cleaning is not worthwhile")
@@ -414,7 +414,7 @@ def test_a_class_that_no_label_alone_makes_probable_is_still_cleaned(data):
     chances = np.tile([0.9, 0.1], (N, 1))  # whoever is labelled 1 is probably wrong
     asked = ask(start(x, labels, noise, [0.72, 0.28], strategy="wrong_label", probabilities=chances), 5)
     given = labels.label[np.argsort(labels.sample)]
-    assert given[asked.samples].all() and all(text.startswith("labelled 1") for text in asked.reasons)
+    assert given[asked.samples].all() and all(text.startswith("label: 1") for text in asked.reasons)
     assert ask(state, 5).samples.size == 5 and np.isfinite(stopping_advice(state, 5).gain)
     with pytest.raises(ValueError, match="a class has no sample to learn from"):
         start(x, labels, noise, [0.72, 0.28], learner=SklearnLearner(LogisticRegression(), "labels"))
@@ -445,7 +445,7 @@ def test_bad_input(data, naive, aware, tmp_path):
         "prior is": lambda: start(x, labels, NOISE, [1.0, 0.0]),
         "contradicts labelers with error rate 0": lambda: answer(never_wrong.state, {i: int(1 - y[i])}),
         r"answers for samples.*900": lambda: read_state(tmp_path / "s.json", aware["ml"]),
-        "num is 91, and 90 samples": lambda: stopping_advice(aware["ml"], N + 1),
+        "num is 91, but 90 samples": lambda: stopping_advice(aware["ml"], N + 1),
         "budget is 91, and 90 samples": lambda: clean(aware["ml"], lambda i: 0, N + 1),
         "was never asked for": lambda: answer(aware["ml"], {3: 1}),
         "there is no sample": lambda: answer(aware["ml"], {900: 1}),

@@ -41,8 +41,8 @@ def test_the_likelihood_is_that_of_the_histograms():
     histograms = from_counts(counts)
     for c in range(3):
         rows, concentration = jnp.tile(jnp.asarray(ROWS[c]), (4, 1)), jnp.full(4, 7.0)
-        law = log_dirichlet_multinomial(histograms, rows, concentration, coefficient=False)
-        np.testing.assert_allclose(joint[:, c], np.asarray(law) + np.log([0.2, 0.3, 0.5][c]), rtol=1e-10)
+        dist = log_dirichlet_multinomial(histograms, rows, concentration, coefficient=False)
+        np.testing.assert_allclose(joint[:, c], np.asarray(dist) + np.log([0.2, 0.3, 0.5][c]), rtol=1e-10)
 
 
 def test_slopes_are_differences(crowds):

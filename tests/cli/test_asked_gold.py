@@ -25,7 +25,7 @@ def asked(run, folder):
     if not (folder / "answers.csv").exists():
         run("simulate", folder, "--samples", 60, "--labelers", 3, "--classes", "fail,pass", "--seed", 1)
         code, out, err = run(*asking(folder), "--num", 24, "--out", folder / "ask.csv")
-        assert code == 0 and "random sample in strata of prediction and vote" in " ".join(out.split()), err
+        assert code == 0 and "random sample, stratified by prediction and vote" in " ".join(out.split()), err
         rows = rows_of(folder / "ask.csv")
         assert (folder / "ask.csv").read_text().splitlines()[0] == ",".join(STRATA) and len(rows) == 24
         filled(folder, folder / "answers.csv", rows)
@@ -98,7 +98,7 @@ def test_what_is_refused(refusal, asked):
     assert "line 2: inclusion '0' is not an inclusion probability" in refusal(*graded(asked, broken))
     chances = [(row[0], row[1], 0.1 * (1 + k % 4)) for k, row in enumerate(rows)]
     unequal = write(asked / "unequal.csv", ("task", "label", "inclusion"), chances)
-    assert "unequal chances" in refusal(*asking(asked), "--gold", unequal)
+    assert "unequal probabilities" in refusal(*asking(asked), "--gold", unequal)
     all_ = write(
         asked / "all.csv", ("task", "inclusion"), [(t, 0.4) for t, _ in rows_of(asked / "truth.csv")]
     )

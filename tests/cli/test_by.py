@@ -134,7 +134,7 @@ def test_a_classifier_in_every_group(answer, refusal, folder, tmp_path, monkeypa
     assert len(out.splitlines()) <= 20 and max(map(len, out.splitlines())) <= 80
     judge, _ = answer(*words, "--rater", "j1", "--gold", folder / "gold.csv", full=False)
     assert sorted(judge["comparison"]["ranking"]) == sorted(SYSTEMS) and judge["comparison"]["num_gold"] == 30
-    assert "either --predictions" in refusal(*words, "--rater", "j1", "--predictions", said)
+    assert "--predictions PRED.csv or --rater" in refusal(*words, "--rater", "j1", "--predictions", said)
     assert "leave one of them out" in refusal(*words, "--predictions", said, "--scores")
 
 

@@ -121,7 +121,7 @@ def test_known_classes_say_how_many_are_wrong(answer, files):
 @pytest.mark.parametrize(
     ("arguments", "part"),
     [
-        (["--features", "x.csv", "--noise", "noise.json", "--budget", "99"], "more than the 60 samples"),
+        (["--features", "x.csv", "--noise", "noise.json", "--budget", "99"], "exceeds the 60 samples"),
         (["--features", "x.csv", "--noise", "noise.json", "--gold", "x.csv"], "give its --state file"),
         (["--features", "labels.csv", "--noise", "noise.json"], "there is no column beside 'task'"),
         (["--budget", "3"], "cannot show errors"),

@@ -171,5 +171,5 @@ def test_a_page_to_forward_says_how_it_was_made(run, small):
     words = ("--gold", small / "gold.csv", "--report", path, "--seed", "3")
     code, _, _ = run("labelers", small / "labels.csv", *words)
     page = path.read_text()
-    assert code == 0 and "How good is every labeler?" in page and "<svg" in page
+    assert code == 0 and "How good is each labeler?" in page and "<svg" in page
     assert "jtruth labelers" in page and "--seed 3" in page and "jax " in page

@@ -167,7 +167,7 @@ def test_ctrl_c_takes_what_is_half_written_away(pytestconfig, tmp_path):
 
 PIPED = (
     ("inspect - --json {0}/a.json", "5 labelers", 0),
-    ("evaluate - --rater 5 --method majority_vote", "no uncertainty", 0),
+    ("evaluate - --rater 5 --method majority_vote", "no intervals", 0),
     ("evaluate - --predictions -", "only one file can be '-'", 2),
     ("labelers - --task x", "standard input: no column 'x'", 2),
 )

@@ -118,8 +118,8 @@ def test_json_of_evaluate_is_as_designed(answer, world):
         "assumptions", "warnings",
     }  # fmt: skip
     assert set(found["metrics"]) >= {"accuracy", "precision", "recall", "false_alarm_rate", "f1"}
-    law = {"mean", "mode", "sd", "low", "high", "probability_defined"}
-    assert all(set(row) == law for row in found["metrics"].values())
+    dist = {"mean", "mode", "sd", "low", "high", "probability_defined"}
+    assert all(set(row) == dist for row in found["metrics"].values())
     assert all(row["low"] <= row["mean"] <= row["high"] for row in found["metrics"].values())
     table = found["confusion_matrix"]
     assert set(table) == {"mean", "low", "high"} and np.sum(table["mean"]) == pytest.approx(SIZE)

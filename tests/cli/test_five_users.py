@@ -42,9 +42,9 @@ def test_a_line_of_the_site_runs_and_is_right(run, line, tmp_path, truth):
         share = found["shares"]["pass"]
         assert share["low"] <= sum(passes) / 300 <= share["high"] and share["high"] - share["low"] < 0.25
     if words[0] == "evaluate":
-        law = found["metrics"]["accuracy"]
+        dist = found["metrics"]["accuracy"]
         right = sum(bool(y) == z for y, z in zip(passes, said, strict=True)) / 300
-        assert law["low"] <= right <= law["high"] and law["high"] - law["low"] < 0.3
+        assert dist["low"] <= right <= dist["high"] and dist["high"] - dist["low"] < 0.3
 
 
 def test_pages_hold_lines_for_every_user():

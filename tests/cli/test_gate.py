@@ -21,7 +21,7 @@ GOOD, BAD = (np.where(RNG.random(N) < right, Y, 1 - Y) for right in (0.95, 0.6))
 CLASSES = ("fail", "pass")
 
 
-def test_probabilities_of_every_law():
+def test_probabilities_of_every_dist():
     x = np.linspace(-6, 6, 2001)
     normal = DensityEstimate(x, stats.norm.pdf(x))
     points = np.array([-7.0, -1.5, 0.3, 2.0, 7.0])
@@ -116,7 +116,7 @@ def test_what_one_verified_item_says_of_a_metric(metric):
     assert result._quantity(metric).variance == pytest.approx(spread, rel=0.1)  # 4 standard errors
 
 
-def test_answers_carry_their_own_laws():
+def test_answers_carry_their_own_dists():
     labels = LABELS.with_names(classes=CLASSES)
     shares = jt.prevalence(labels, gold=GOLD)
     low = shares.shares["pass"].equal_tails(0.9).low

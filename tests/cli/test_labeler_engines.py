@@ -48,7 +48,8 @@ def test_two_days_are_the_whole_file(answer, refusal, days):
 
 @pytest.mark.usefixtures("few_lineages")
 def test_fast_answers_the_same_question_and_finds_the_same_spammer(answer, tmp_path):
-    """EM and its normal law against Gibbs sampling with other readings: one target, one law, one worst."""
+    """EM and its normal approximation against Gibbs sampling with other estimates: one target, one
+    posterior, one worst."""
     rng = np.random.default_rng(3)
     y = rng.integers(0, 2, 200)
     z = np.where(rng.random((200, 5)) < (0.9, 0.8, 0.85, 0.5, 0.75), y[:, None], 1 - y[:, None])

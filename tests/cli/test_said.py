@@ -5,7 +5,7 @@ import pytest
 
 from jtruth import compare_classifiers
 from jtruth import comparison as models
-from jtruth.evaluation.compared import Laws
+from jtruth.evaluation.compared import Dists
 from jtruth.inspection import inspect_labels
 from jtruth.labels import Labels
 from jtruth.stats.draws import DrawsEstimate
@@ -68,22 +68,22 @@ def test_random_labels_and_lists_of_classes_are_odd():
     z = np.random.default_rng(0).integers(0, 2, (60, 3))
     labels = Labels.from_matrix(z, classes=["cat", "cat;dog"])
     found = {one.name: one.message for one in inspect_labels(labels).findings}
-    assert "no better than by chance" in found["no_agreement"] and "'cat;dog'" in found["lists"]
+    assert "no better than chance" in found["no_agreement"] and "'cat;dog'" in found["lists"]
     good = inspect_labels(Labels.from_matrix(np.repeat(z[:, :1], 3, axis=1), classes=["a, b", "c"]))
     assert not {"no_agreement", "lists"} & {one.name for one in good.findings}
 
 
 def test_two_classifiers_have_one_probability_to_be_better():
-    """Where differences have a law of their own, columns are an approximation of it."""
+    """Where differences have a distribution of their own, columns are an approximation of it."""
     rng = np.random.default_rng(1)
     columns = rng.normal(size=(500, 2))
     apart = DrawsEstimate(rng.normal(0.3, 1.0, 400))
     values = dict(zip("ab", map(DrawsEstimate, columns.T), strict=True))
     for sign in (1.0, -1.0):
-        laws = Laws(values, {("a", "b"): apart}, columns, sign)
+        dists = Dists(values, {("a", "b"): apart}, columns, sign)
         first = np.mean(sign * apart.draws > 0)
-        assert laws.p_better("a", "b") == first and laws.p_better("b", "a") == 1 - first
-        np.testing.assert_allclose(laws.ranks[:, 0], [first, 1 - first])
+        assert dists.p_better("a", "b") == first and dists.p_better("b", "a") == 1 - first
+        np.testing.assert_allclose(dists.ranks[:, 0], [first, 1 - first])
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +99,7 @@ def by_gold():
 def test_a_comparison_with_gold_does_not_say_that_there_is_none(by_gold):
     text = by_gold.summary(full=True)
     assert "labels alone determine nothing" in text and "No label was taken" not in text
-    assert "need not add up" not in text  # one law of all: they do
+    assert "need not add up" not in text  # one distribution of all: they do
     here = by_gold.in_sample
     a, b = (here.values[name].draws for name in "ab")
     np.testing.assert_allclose(here.differences["a", "b"].draws, a - b, atol=1e-12)

@@ -27,7 +27,7 @@ def base(small):
 def test_scores(run, answer, small, base):
     extra = ["--report", small / "o.html", "--plot", small / "o.svg", "--threshold", ".5", "--cost", "1,5"]
     told, out = answer(*base, "--scores", *extra)
-    assert "Area under the ROC curve" in out and "</svg>" in (small / "o.svg").read_text()
+    assert "The area under the ROC curve" in out and "</svg>" in (small / "o.svg").read_text()
     assert "Metrics at a threshold (lowest expected cost)" in out and "cost" in out
     labels = read_labels(small / "labels.csv", classes=("no", "yes"))
     read = read_predictions(small / "scored.csv", labels)

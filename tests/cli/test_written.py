@@ -41,7 +41,7 @@ def test_clean_writes_the_users_own_table_with_three_columns(answer, tables, end
     path, out = folder / "long.csv", folder / f"out{ending}"
     asked = ("clean", path, "--missing", "drop", "--budget", 40)
     found, said = answer(*asked, "--out", out)
-    assert "with the columns suggested_label, probability, rank" in " ".join(said.split())
+    assert "with the new columns suggested_label, probability, rank" in " ".join(said.split())
     own, *old = read(path, ";")
     if ending == ".csv":
         head, *rows = read(out)

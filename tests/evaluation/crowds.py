@@ -42,7 +42,8 @@ def some_gold(y, number, seed=1):
 
 
 def experts(size=150):
-    """Labels of experts who disagree, and an overconfident classifier that knows each sample's mean law."""
+    """Labels of experts who disagree, and an overconfident classifier that knows each sample's mean
+    posterior."""
     rng = np.random.default_rng(0)
     f = rng.dirichlet(np.ones(3), size)
     q = np.stack([rng.dirichlet(4 * row) for row in f])

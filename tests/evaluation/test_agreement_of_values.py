@@ -75,7 +75,7 @@ def test_classes_of_sets_are_binary_questions():
 
 PAIRS = [1, 1, 2, 2], ["a", "b"] * 2
 REFUSED = [
-    (jt.rating_agreement, ([1, 2], ["a", "a"], [1.0, 2.0]), "two raters, but all rows are by a"),
+    (jt.rating_agreement, ([1, 2], ["a", "a"], [1.0, 2.0]), "needs two raters, but there is only a"),
     (jt.rating_agreement, ([1, 1, 2], ["a", "b", "a"], [1, 2, 3]), "only 1 task of 2 with rows of two"),
     (jt.rating_agreement, ([*PAIRS[0], 3], [*PAIRS[1], "a"], [2, 2, 2, 2, 5]), "because all values are 2"),
     (jt.rating_agreement, (*PAIRS, [1, 2, np.nan, 3]), "row 2: nan is not a finite number"),

@@ -1,4 +1,4 @@
-"""`metric_posterior`: known classes give the function itself, draws follow the exact laws."""
+"""`metric_posterior`: known classes give the function itself, draws follow the exact distributions."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -41,16 +41,16 @@ def test_known_classes_give_the_function_itself(case):
         np.testing.assert_allclose(found.draws, expected, atol=1e-12)
 
 
-def test_draws_follow_the_exact_law_of_the_table(case):
+def test_draws_follow_the_exact_dist_of_the_table(case):
     """Mean within 4.5 standard errors (7e-6), sd within 10 % (4.5 of its errors at 2000 draws: 7 %)."""
     _, y_pred, _, labels = case
     exact = jt.evaluate(y_pred, labels, noise=NOISE, prior=PRIOR, target="in-sample")
     both = lambda y, u: jnp.stack([(y == u).mean(), (y * u).sum() / y.sum()])  # noqa: E731
     found = jt.metric_posterior(both, y_pred, labels, noise=NOISE, prior=PRIOR, num_draws=2000)
-    for place, law in enumerate((exact.accuracy, exact.recall)):
+    for place, dist in enumerate((exact.accuracy, exact.recall)):
         drawn = found.estimate(place)
-        assert abs(drawn.mean - law.mean) < 4.5 * law.sd / np.sqrt(2000)
-        assert abs(drawn.sd / law.sd - 1) < 0.1
+        assert abs(drawn.mean - dist.mean) < 4.5 * dist.sd / np.sqrt(2000)
+        assert abs(drawn.sd / dist.sd - 1) < 0.1
     with pytest.raises(ValueError, match="give 1 indices"):
         found.estimate()
 
@@ -62,9 +62,9 @@ def test_scores_agree_with_the_curves_of_bins(case):
     asked = []
     found = jt.metric_posterior(of_labels.auc, score, labels, noise=NOISE, prior=PRIOR,
                                 progress=lambda done, planned: asked.append((done, planned)))  # fmt: skip
-    law = found.estimate()
-    assert abs(law.mean - curve.auc.mean) < 4.5 * law.sd / np.sqrt(1000) + curve.hidden
-    assert abs(law.sd / curve.auc.sd - 1) < 0.15
+    dist = found.estimate()
+    assert abs(dist.mean - curve.auc.mean) < 4.5 * dist.sd / np.sqrt(1000) + curve.hidden
+    assert abs(dist.sd / curve.auc.sd - 1) < 0.15
     assert asked[-1] == (1000, 1000) and "independently" in found.summary(full=True)
 
 
@@ -73,8 +73,8 @@ def test_learned_error_rates_and_gold(case):
     """The same posterior as `evaluate`: means within .4 of an interval's half width; the keys are fixed."""
     y, y_pred, score, labels = case
     exact = jt.evaluate(y_pred, labels, assume="independent", target="in-sample").accuracy
-    law = jt.metric_posterior(accuracy, y_pred, labels, assume="independent").estimate()
-    assert abs(law.mean - exact.mean) < 0.4 * exact.sd and abs(law.sd / exact.sd - 1) < 0.2
+    dist = jt.metric_posterior(accuracy, y_pred, labels, assume="independent").estimate()
+    assert abs(dist.mean - exact.mean) < 0.4 * exact.sd and abs(dist.sd / exact.sd - 1) < 0.2
     gold = np.where(np.arange(200) < 195, y, -1)
     known = jt.metric_posterior(of_labels.auc, score, labels, assume="independent", gold=gold, num_draws=100)
     assert abs(known.estimate().mean - metrics.roc_auc_score(y, score)) < 0.02
@@ -89,15 +89,15 @@ def test_nobody_vouches(case):
     y, y_pred, score, labels = case
     whole = jt.evaluate(y_pred, labels, target="in-sample")
     found = jt.metric_posterior(accuracy, y_pred, labels)
-    laws = {one.name: one.metrics["accuracy"] for one in whole.assumptions}
+    dists = {one.name: one.metrics["accuracy"] for one in whole.assumptions}
     for name, drawn in found.drawn.items():
-        law = laws[name]
+        dist = dists[name]
         # The same fits, and vectors that count what their tables say; the vote's ties are drawn again.
         if name != "majority_vote":
-            np.testing.assert_allclose([drawn.mean(), drawn.std()], [law.mean, law.sd], rtol=0.1)
+            np.testing.assert_allclose([drawn.mean(), drawn.std()], [dist.mean, dist.sd], rtol=0.1)
         else:
-            assert abs(drawn.mean() - law.mean) < 5 * law.sd / np.sqrt(1000) + 5e-3
-            assert abs(drawn.std() - law.sd) <= 0.15 * law.sd  # 0 of three labelers: no vote is tied
+            assert abs(drawn.mean() - dist.mean) < 5 * dist.sd / np.sqrt(1000) + 5e-3
+            assert abs(drawn.std() - dist.sd) <= 0.15 * dist.sd  # 0 of three labelers: no vote is tied
     low, high = found.estimate().interval(0.95)
     ends = [one.metrics["accuracy"].interval(0.95) for one in whole.assumptions]
     np.testing.assert_allclose([low, high], [min(e.low for e in ends), max(e.high for e in ends)], atol=0.02)

@@ -51,8 +51,8 @@ def test_known_labelers_give_what_each_set_gives_by_itself(sets, method, one_by_
         x = np.log(PRIOR[1] / PRIOR[0]) + log_lik[:, 1] - log_lik[:, 0]
         table = binary_posterior(x, y_pred, method=one_by_one).table
         for k, name in enumerate(found.metrics):
-            law = table.estimate(name)
-            np.testing.assert_allclose([found.mean[s, k], found.sd[s, k]], [law.mean, law.sd], atol=1e-9)
+            dist = table.estimate(name)
+            np.testing.assert_allclose([found.mean[s, k], found.sd[s, k]], [dist.mean, dist.sd], atol=1e-9)
 
 
 @pytest.mark.slow
@@ -89,9 +89,10 @@ def enumerated(z, y_pred):
 
 
 @pytest.mark.slow
-def test_joint_draws_have_the_law_that_enumeration_gives():
+def test_joint_draws_have_the_dist_that_enumeration_gives():
     """Six samples. Eight equal sets have eight streams: the mean of their means may lie 9 of its standard
-    errors (from the eight) away, a false alarm with probability 4 x 4e-5, by the t law with 7 degrees.
+    errors (from the eight) away, a false alarm with probability 4 x 4e-5, by the t distribution with 7
+    degrees.
     """
     z = np.array([[0, 0], [1, 1], [0, 1], [1, 1], [-1, 0], [0, 0]])
     y_pred = np.array([0, 1, 1, 1, 0, 1])
@@ -102,8 +103,9 @@ def test_joint_draws_have_the_law_that_enumeration_gives():
     assert error.max() < 0.05
 
 
-def test_weighted_draws_have_the_law_that_enumeration_gives():
-    """Eleven samples, four labelers, 64 streams: 6 standard errors of their mean, 4 x 1e-7 by the t law.
+def test_weighted_draws_have_the_dist_that_enumeration_gives():
+    """Eleven samples, four labelers, 64 streams: 6 standard errors of their mean, 4 x 1e-7 by the
+    Student's t.
 
     The bias of weights that are divided by their sum, one over the effective draws, is below one such error.
     """

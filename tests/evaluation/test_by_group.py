@@ -37,7 +37,7 @@ def test_counts_of_groups_are_the_joint_posterior():
     z = np.array([[1, 1], [0, 0], [1, 0], [1, 1], [0, 1], [0, 0]])
     group, gold = np.array([0, 0, 0, 1, 1, 1]), np.array([-1, 0, -1, 1, -1, -1])
     row = np.array([[2.0, 1.0], [1.0, 2.0]])
-    law, unaware = np.zeros((4, 4)), np.zeros((4, 4))
+    dist, unaware = np.zeros((4, 4)), np.zeros((4, 4))
     for y in itertools.product([0, 1], repeat=6):
         y = np.array(y)
         if y[1] != 0 or y[3] != 1:
@@ -49,7 +49,7 @@ def test_counts_of_groups_are_the_joint_posterior():
             if given is group:
                 unaware[y[:3].sum(), y[3:].sum()] += np.exp(log_p)
             log_p += (gammaln(prior + counts).sum(1) - gammaln((prior + counts).sum(1))).sum()
-        law[y[:3].sum(), y[3:].sum()] += np.exp(log_p)
+        dist[y[:3].sum(), y[3:].sum()] += np.exp(log_p)
     labels = jt.Labels.from_matrix(z, 2)
     groups = read_groups(group, labels)
     priors = DirichletPriors(num_symbols=groups.symbols.shape[1], classifier_concentration=groups.symbols,
@@ -58,7 +58,7 @@ def test_counts_of_groups_are_the_joint_posterior():
     shares = groups.of_tables(fit.counts)
     found = np.zeros((4, 4))
     np.add.at(found, tuple(np.rint(3 * shares).astype(int).T), 1 / len(shares))
-    expected = law / law.sum()
+    expected = dist / dist.sum()
     # The fit has at least 400 effective draws: 4.5 standard errors of a probability.
     most = 4.5 * np.sqrt(expected * (1 - expected) / 400) + 1e-3
     assert (np.abs(found - expected) < most).all()
@@ -72,18 +72,18 @@ def test_labels_that_are_right_give_the_shares_as_they_are(how):
     found = prevalence(labels, key=0, by=GROUP, **how).groups
     truth = {name: Y[name == GROUP].mean() for name in "abc"}
     for name in "abc":
-        assert found.laws.values[name].mean == pytest.approx(truth[name], abs=0.01)
-    for (a, b), law in found.laws.differences.items():
-        assert law.mean == pytest.approx(truth[a] - truth[b], abs=0.02)
-        here, new = found.in_sample.p_better(a, b), found.laws.p_better(a, b)
+        assert found.dists.values[name].mean == pytest.approx(truth[name], abs=0.01)
+    for (a, b), dist in found.dists.differences.items():
+        assert dist.mean == pytest.approx(truth[a] - truth[b], abs=0.02)
+        here, new = found.in_sample.p_better(a, b), found.dists.p_better(a, b)
         assert here == pytest.approx(0.5 + 0.5 * np.sign(truth[a] - truth[b]), abs=0.03)
         assert truth[a] == truth[b] or abs(new - 0.5) < abs(here - 0.5)
-    assert found.laws.ranking == tuple(sorted(truth, key=lambda name: -truth[name]))
+    assert found.dists.ranking == tuple(sorted(truth, key=lambda name: -truth[name]))
     assert found.label_shares == pytest.approx([truth[name] for name in "abc"])
-    found = found._replace(laws=found.in_sample)
-    text, two = found.sentence("posterior interval", 0.95, "population"), found.laws.ranking[:2]
+    found = found._replace(dists=found.in_sample)
+    text, two = found.sentence("posterior interval", 0.95, "population"), found.dists.ranking[:2]
     assert f"has a larger share of class '1' than {two[1]}" in text and "1 true class" not in text
-    p, most = found.laws.p_better(*two), found.laws.best[two[0]]
+    p, most = found.dists.p_better(*two), found.dists.best[two[0]]
     assert f"with probability {p:.2f}, and the largest of all groups with probability {most:.2f}" in text
     assert (found.blocks(0.95)[0].columns[-1][0] == "num_gold") == ("gold" in how)
 
@@ -93,47 +93,47 @@ def test_probabilities_of_a_table_hang_together():
     found = prevalence(LABELS, key=0, by=Groups(GROUP, positive="0"), gold=np.where(np.arange(N) < 30, Y, -1))
     groups = found.groups
     assert groups is not None and groups.positive == "0" and groups.num_gold == (10, 10, 10)
-    laws = groups.laws
-    assert sum(laws.best.values()) == pytest.approx(1)
-    draws = laws.columns
+    dists = groups.dists
+    assert sum(dists.best.values()) == pytest.approx(1)
+    draws = dists.columns
     for a, b in itertools.permutations("abc", 2):
         first, second = (draws[:, "abc".index(name)] for name in (a, b))
         expected = (first > second).mean() + 0.5 * (first == second).mean()
-        assert laws.p_better(a, b) == pytest.approx(expected, abs=1e-12)
-        assert laws.p_better(a, b) + laws.p_better(b, a) == pytest.approx(1)
+        assert dists.p_better(a, b) == pytest.approx(expected, abs=1e-12)
+        assert dists.p_better(a, b) + dists.p_better(b, a) == pytest.approx(1)
     rows = groups.blocks(0.95)[1].rows
-    neighbours = ["".join(laws.ranking[:2]), "".join(laws.ranking[1:])]
+    neighbours = ["".join(dists.ranking[:2]), "".join(dists.ranking[1:])]
     assert [row["first"] + row["second"] for row in rows[:2]] == neighbours
     assert all(row["low"] <= row["mean"] <= row["high"] and row["mean"] >= 0 for row in rows)
     for row in rows:
         pair = row["first"], row["second"]
-        assert row["first_larger"] == laws.p_better(*pair) != row["first_larger_in_sample"]
+        assert row["first_larger"] == dists.p_better(*pair) != row["first_larger_in_sample"]
         assert (
             row["first_larger_in_sample"] == groups.in_sample.p_better(*pair) and row["items_in_common"] == 0
         )
-    text, p = groups.sentence("posterior interval", 0.95, "population"), laws.p_better(*laws.ranking[:2])
-    assert p < 0.95 and f"P({laws.ranking[0]} larger) = {p:.2f}" in text and "It is not clear" in text
-    # Class 1 is the other side of class 0: the same law turned round.
+    text, p = groups.sentence("posterior interval", 0.95, "population"), dists.p_better(*dists.ranking[:2])
+    assert p < 0.95 and f"P({dists.ranking[0]} larger) = {p:.2f}" in text and "It is not clear" in text
+    # Class 1 is the other side of class 0: the same distribution turned round.
     other = prevalence(LABELS, key=0, by=GROUP, gold=np.where(np.arange(N) < 30, Y, -1)).groups
     for name in "abc":
-        assert other.laws.values[name].mean == pytest.approx(1 - laws.values[name].mean, abs=1e-12)
+        assert other.dists.values[name].mean == pytest.approx(1 - dists.values[name].mean, abs=1e-12)
 
 
 @pytest.mark.usefixtures("few_lineages")
 def test_errors_of_groups_add_up_where_nobody_knows_that_they_cancel():
     rng = np.random.default_rng(1)
-    laws = [DrawsEstimate(np.sort(rng.beta(a, 3, 20_000))) for a in (2, 6)]
-    columns = apart(laws, KEY)
-    np.testing.assert_array_equal(np.sort(columns, axis=0), np.stack([law.draws for law in laws], axis=1))
+    dists = [DrawsEstimate(np.sort(rng.beta(a, 3, 20_000))) for a in (2, 6)]
+    columns = apart(dists, KEY)
+    np.testing.assert_array_equal(np.sort(columns, axis=0), np.stack([dist.draws for dist in dists], axis=1))
     gap = columns[:, 0] - columns[:, 1]
-    assert gap.mean() == pytest.approx(laws[0].mean - laws[1].mean)
+    assert gap.mean() == pytest.approx(dists[0].mean - dists[1].mean)
     # A correlation of 20 000 draws has a standard error of .007.
-    assert gap.var() == pytest.approx(laws[0].sd ** 2 + laws[1].sd ** 2, rel=0.04)
+    assert gap.var() == pytest.approx(dists[0].sd ** 2 + dists[1].sd ** 2, rel=0.04)
     free = prevalence(LABELS, key=0, by=GROUP)
     sure = prevalence(LABELS, key=0, by=GROUP, assume="independent")
     assert free.rule == "predictive"
-    for pair, law in free.groups.laws.differences.items():
-        assert law.sd > sure.groups.laws.differences[pair].sd
+    for pair, dist in free.groups.dists.differences.items():
+        assert dist.sd > sure.groups.dists.differences[pair].sd
     assert any("favors one group" in text for text in free.warnings)
 
 
@@ -157,7 +157,7 @@ def test_new_items_move_groups_as_items_drawn_again_do(common):
         weight = rng.poisson(1.0, 100)[item]  # an item comes as often in both groups
         drawn.append(np.diff([np.average(y[group == g], weights=weight[group == g]) for g in (0, 1)])[0])
     # Sds of 5000 draws: .01 each, relative; weights of 40 or 50 items cost two or three per cent.
-    assert found.laws.differences["0", "1"].sd == pytest.approx(np.std(drawn), rel=0.06)
+    assert found.dists.differences["0", "1"].sd == pytest.approx(np.std(drawn), rel=0.06)
     assert found.in_sample.differences["0", "1"].sd == 0
 
 
@@ -186,7 +186,7 @@ def test_the_same_items_in_two_groups_are_paired():
     assert sure.in_sample.differences["a", "b"].mean == pytest.approx(y[::2].mean() - y[1::2].mean())
     assert sure.in_sample.differences["a", "b"].sd == pytest.approx(0, abs=1e-12)
     differ = (y[::2] != y[1::2]).mean() - (y[::2].mean() - y[1::2].mean()) ** 2
-    assert sure.laws.differences["a", "b"].sd == pytest.approx(np.sqrt(differ / 120), rel=0.05)  # 4000 draws
+    assert sure.dists.differences["a", "b"].sd == pytest.approx(np.sqrt(differ / 120), rel=0.05)  # 4000 draws
 
 
 @pytest.mark.parametrize(
@@ -226,6 +226,6 @@ def test_fifty_groups_and_groups_by_task():
     z = np.where(rng.random((400, 3)) < 0.8, y, 1 - y)
     labels = jt.Labels.from_matrix(z, 2).with_names(tasks=list(by))
     found = prevalence(labels, key=0, by=by, assume="independent").groups
-    assert len(found.laws.differences) == 50 * 49 // 2 and tuple(found.sizes) == (8,) * 50
+    assert len(found.dists.differences) == 50 * 49 // 2 and tuple(found.sizes) == (8,) * 50
     mine = np.array([by[str(task)] == "g7" for task in labels.tasks])
     assert found.label_shares[found.names.index("g7")] == pytest.approx(labels.to_matrix()[mine].mean())

@@ -59,7 +59,7 @@ def test_order_of_classes_judges_and_what_has_the_truth(sets):
         assert again.shares["pass"].mean == pytest.approx(first.shares["pass"].mean, abs=0.01)
     assert "Labels of 'human' were taken as the truth" in again.summary(full=True)
     fourth = named(np.column_stack([z, z[:, :1]]), workers=("a", "b", "c", "d"))
-    assert "labels of 'd' are not used" in jt.prevalence(fourth, calibration=(plain, truth)).summary(
+    assert "Labels of 'd' are not used" in jt.prevalence(fourth, calibration=(plain, truth)).summary(
         full=True
     )
 
@@ -70,20 +70,20 @@ def test_groups_and_samples_without_these_judges(sets):
     group[::5] = "good"
     labels, calibration = named(z), (named(z_cal, task="old"), truth)
     answer = jt.prevalence(labels, calibration=calibration, by=group)
-    laws = answer.groups.laws.values
+    dists = answer.groups.dists.values
     for name in ("good", "bad"):
-        low, high = laws[name].interval(0.999)[:2]
+        low, high = dists[name].interval(0.999)[:2]
         assert low - 0.001 <= y[group == name].mean() <= high + 0.001 and high - low < 0.5
     days = np.array([f"2026-10-{1 + k // 20:02d}" for k in np.argsort(np.argsort(y, kind="stable"))])
     over = jt.prevalence(labels, calibration=calibration, by=days)  # days borrow from their neighbours
-    off = [over.groups.laws.values[d].mean - y[days == d].mean() for d in sorted(set(days))]
+    off = [over.groups.dists.values[d].mean - y[days == d].mean() for d in sorted(set(days))]
     assert len(over.groups.names) == 20 and np.abs(off).mean() < 0.2 and abs(np.mean(off)) < 0.08
     some = z.copy()
     some[:40, :2], some[:, 2] = -1, np.where(np.arange(400) < 40, z[:, 2], -1)
     part = jt.prevalence(
         named(some), calibration=(named(z_cal[:, :2], workers=("a", "b"), task="old"), truth)
     )
-    assert "40 samples without a label of these judges" in part.summary(full=True)
+    assert "40 samples without a judge's label" in part.summary(full=True)
     low, high = part.shares["pass"].interval()[:2]
     assert low < y.mean() < high
 
@@ -95,12 +95,12 @@ def test_a_classifier_and_the_judge_himself(sets):
     labels, calibration = named(z), (named(z_cal, task="old"), truth)
     found = jt.evaluate(pred, labels, calibration=calibration)
     tp = ((pred == 1) & (y == 1)).sum()
-    for law, true in (
+    for dist, true in (
         (found.accuracy, (pred == y).mean()),
         (found.recall, tp / y.sum()),
         (found.precision, tp / pred.sum()),
     ):
-        low, high = law.interval(0.99)[:2]
+        low, high = dist.interval(0.99)[:2]
         assert low < true < high and high - low < 0.4
     assert APART in str(found.assumptions[0].sentence)
     alone, old = named(z[:, :1], workers=("a",)), (named(z_cal[:, :1], workers=("a",), task="old"), truth)

@@ -1,4 +1,4 @@
-"""One class against the rest: known classes, averages of laws, bad columns."""
+"""One class against the rest: known classes, averages of distributions, bad columns."""
 
 import numpy as np
 import pytest
@@ -37,13 +37,14 @@ def test_known_classes_are_scikit_learns():
 @pytest.mark.slow
 @pytest.mark.usefixtures("few_lineages")
 def test_nobody_vouches_and_gold():
-    """Averages take the same quantile of every class's law, predictive or by gold; gold narrows them."""
+    """Averages take the same quantile of every class's posterior, predictive or by gold; gold narrows
+    them."""
     y, p, labels = case()
     found = jt.evaluate_class_scores(p, labels, bins=4)
     assert all(one.interval_kind == "predictive" for one in found.each.values())
-    laws, (low, high) = [one.auc for one in found.each.values()], found.auc["macro"].interval(0.95)
-    assert found.auc["macro"].mean == pytest.approx(np.mean([law.mean for law in laws]), abs=1e-3)
-    inner = [np.mean([law.equal_tails(0.9)[k] for law in laws]) for k in (0, 1)]
+    dists, (low, high) = [one.auc for one in found.each.values()], found.auc["macro"].interval(0.95)
+    assert found.auc["macro"].mean == pytest.approx(np.mean([dist.mean for dist in dists]), abs=1e-3)
+    inner = [np.mean([dist.equal_tails(0.9)[k] for dist in dists]) for k in (0, 1)]
     np.testing.assert_allclose(found.auc["macro"].equal_tails(0.9), inner, atol=1e-3)
     assert found.to_dict()["averages"]["auc"]["macro"]["low"] == low
     assert "Labels cannot show" in found.summary(full=True)

@@ -14,7 +14,7 @@ import jtruth as jt
 from jtruth.evaluation import compare, inputs
 from jtruth.evaluation.assumptions.registry import ASSUMPTIONS
 from jtruth.evaluation.compare import judged_together, parts_of
-from jtruth.evaluation.compared import Laws, joined
+from jtruth.evaluation.compared import Dists, joined
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.tables.pairs import Decided
 from jtruth.testing.binary.chain import symbol_chain
@@ -79,9 +79,9 @@ def test_two_classifiers_against_enumeration_of_all_classes():
     weight = np.exp(np.array(weight) - max(weight))
     weight, value, (f, s, right) = weight / weight.sum(), np.array(value), np.transpose(only)
     found = new.in_sample
-    law = found.differences["a", "b"]
+    dist = found.differences["a", "b"]
     sd = np.sqrt(weight @ value**2 - (weight @ value) ** 2)
-    assert abs(law.mean - weight @ value) < 4.5 * sd / np.sqrt(4000)  # two-sided 7e-6
+    assert abs(dist.mean - weight @ value) < 4.5 * sd / np.sqrt(4000)  # two-sided 7e-6
     chance = weight[value > 1e-9].sum() + 0.5 * weight[np.abs(value) < 1e-9].sum()
     assert abs(found.best["a"] - chance) < 4.5 * 0.5 / np.sqrt(4000)
     assert found.better["a", "b"] == pytest.approx(found.best["a"])
@@ -116,10 +116,10 @@ def test_all_classes_known_16_against_15_and_three_groups(few_lineages):
     labels = jt.Labels.from_matrix(np.stack([y, np.where(cell == 3, 1 - y, y)], axis=1), 2)
     found = jt.compare_classifiers({name: np.where(w, 1 - y, y) for name, w in wrong.items()}, labels, gold=y)
     chances = rng.dirichlet(np.array([46, 16, 15, 3]) + 0.5, 1_000_000)
-    gap, law = chances[:, 1] - chances[:, 2], found.differences["m1", "m2"]
+    gap, dist = chances[:, 1] - chances[:, 2], found.differences["m1", "m2"]
     assert found.best["m1"] == pytest.approx((gap > 0).mean(), abs=4.5 * 0.5 / 1000)
-    np.testing.assert_allclose(law.interval(), np.quantile(gap, [0.025, 0.975]), atol=1.5e-3)
-    assert law.mean == pytest.approx(1 / 80) and found.in_sample.best["m1"] == 1
+    np.testing.assert_allclose(dist.interval(), np.quantile(gap, [0.025, 0.975]), atol=1.5e-3)
+    assert dist.mean == pytest.approx(1 / 80) and found.in_sample.best["m1"] == 1
     np.testing.assert_allclose(found.values["m1"].interval(), beta(62.5, 18.5).ppf([0.025, 0.975]), atol=1e-3)
     row = found.to_dict()["comparison"]["differences"][0]
     assert (row["only_first"]["mean"], row["only_second"]["mean"]) == (16, 15)
@@ -130,7 +130,7 @@ def test_all_classes_known_16_against_15_and_three_groups(few_lineages):
         assert only.mcnemar == pytest.approx(binomtest(f, f + s).pvalue if f else 1.0)
     text = " ".join(str(found).split())
     assert (
-        "It is not clear whether m1 or m2 has the better accuracy for new samples: m1 - m2 is +1.3 points"
+        "It is not clear whether m1 or m2 has the better accuracy for new samples: m1 − m2 is +1.3 points"
         in text
     )
     assert "Only m1 is right on 16 of 80 samples, only m2 on 15 (exact McNemar p = 1.00)." in text
@@ -195,18 +195,18 @@ def test_five_classifiers_go_by_twos_and_come_together_again():
     y, said, labels = rivals(4, size=120)
     said |= {name: np.where(rng.random(120) < 0.75, y, 1 - y) for name in "de"}
     found = jt.compare_classifiers(said, labels, noise=NOISE, prior=PRIOR)
-    assert len(found.differences) == 10 and "by twos" in found.warnings[0]
+    assert len(found.differences) == 10 and "in pairs" in found.warnings[0]
     assert sum(found.best.values()) == pytest.approx(1)
-    laws, lead = found, np.zeros((5, 5))
-    for (a, b), law in laws.differences.items():
+    dists, lead = found, np.zeros((5, 5))
+    for (a, b), dist in dists.differences.items():
         a, b = "abcde".index(a), "abcde".index(b)
-        lead[a, b], lead[b, a] = law.mean, -law.mean
-    together = laws.columns.mean(axis=0)  # least squares of the ten differences
-    error = 5 * max(law.sd for law in laws.values.values()) / np.sqrt(len(laws.columns))
+        lead[a, b], lead[b, a] = dist.mean, -dist.mean
+    together = dists.columns.mean(axis=0)  # least squares of the ten differences
+    error = 5 * max(dist.sd for dist in dists.values.values()) / np.sqrt(len(dists.columns))
     np.testing.assert_allclose(together - together.mean(), lead.mean(axis=1), atol=error)
 
 
-def test_joined_laws_keep_their_correlations():
+def test_joined_dists_keep_their_correlations():
     rng = np.random.default_rng(5)
     true = rng.multivariate_normal([0, 0.1, 0.3], [[1, 0.8, 0.2], [0.8, 1, 0.4], [0.2, 0.4, 2]], 4000)
     values = {name: DrawsEstimate(column) for name, column in zip("abc", true.T, strict=True)}
@@ -214,7 +214,7 @@ def test_joined_laws_keep_their_correlations():
     found = joined(values, pairs, 0)
     np.testing.assert_allclose(np.corrcoef(found.T), np.corrcoef(true.T), atol=5 / np.sqrt(4000))
     for sign, best in ((1.0, true.argmax(1)), (-1.0, true.argmin(1))):
-        ranks = Laws(values, pairs, true, sign).ranks
+        ranks = Dists(values, pairs, true, sign).ranks
         np.testing.assert_allclose(ranks[:, 0], [np.mean(best == k) for k in range(3)])
 
 
@@ -292,7 +292,7 @@ def test_labels_alone_cannot_tell_and_how_much_gold_would(learned):
     assert told.to_dict()["comparison"]["differences"][0]["first_better"] == told.best["a"] > 0.95
     first = " ".join(told.summary(full=True).split())
     assert (
-        first.startswith("a has the better accuracy for new samples: a - c is +")
+        first.startswith("a has the better accuracy for new samples: a − c is +")
         and "P(a better) = 0.98" in first
     )
 
@@ -302,16 +302,18 @@ def test_a_predictive_difference_lies_within_what_discordant_samples_allow(learn
     """Of accuracy: the share on which predictions differ; of recall readings say how many are positive."""
     _, two, open_, *_ = learned
     apart = (two["a"] != two["c"]).mean()
-    law, new = open_.in_sample.differences["a", "c"], open_.differences["a", "c"]
-    assert np.abs(law.draws).max() <= apart + 1e-12 and law.sd > 0.1 * apart
-    drawn = np.sqrt(law.sd**2 + (apart - law.mean**2) / 200)  # and the error of having drawn these samples
-    assert law.sd < new.sd == pytest.approx(drawn, rel=0.1) and new.mean == pytest.approx(law.mean, abs=0.01)
+    dist, new = open_.in_sample.differences["a", "c"], open_.differences["a", "c"]
+    assert np.abs(dist.draws).max() <= apart + 1e-12 and dist.sd > 0.1 * apart
+    drawn = np.sqrt(dist.sd**2 + (apart - dist.mean**2) / 200)  # and the error of having drawn these samples
+    assert dist.sd < new.sd == pytest.approx(drawn, rel=0.1) and new.mean == pytest.approx(
+        dist.mean, abs=0.01
+    )
     labels = learned[5]
     for metric in ("recall", "precision", "mcc", "false_alarm_rate"):
         found = jt.compare_classifiers(two, labels, metric=metric, labelers_are="people", level=0.9)
         assert np.nanmax(np.abs(found.differences["a", "c"].draws)) <= 1
         assert (found.best["a"] + found.best["c"]) == pytest.approx(1)
-        ends = [law.interval(0.9) for law in found.values.values()]
+        ends = [dist.interval(0.9) for dist in found.values.values()]
         assert all((metric == "mcc" or low >= 0) and low <= high <= 1 for low, high in ends)
         sign = -1 if metric == "false_alarm_rate" else 1
         means = [sign * found.values[name].mean for name in found.ranking]

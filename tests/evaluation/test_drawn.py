@@ -46,9 +46,9 @@ def test_equal_draws_are_known_error_rates():
     same = jt.noise.DrawnMatrices(np.repeat(MATRICES[:1], DRAWS, 0), np.repeat(PRIOR[:1], DRAWS, 0))
     known = jt.evaluate(Y_PRED, LABELS, noise=jt.noise.ConfusionMatrices(MATRICES[0]), prior=PRIOR[0])
     found = jt.evaluate(Y_PRED, LABELS, noise=same)
-    for name, law in known.metrics.items():
-        np.testing.assert_allclose(found.metrics[name].mean, law.mean, rtol=1e-12, err_msg=name)
-        np.testing.assert_allclose(found.metrics[name].interval(), law.interval(), atol=1e-12, err_msg=name)
+    for name, dist in known.metrics.items():
+        np.testing.assert_allclose(found.metrics[name].mean, dist.mean, rtol=1e-12, err_msg=name)
+        np.testing.assert_allclose(found.metrics[name].interval(), dist.interval(), atol=1e-12, err_msg=name)
 
 
 def test_a_given_prior_goes_before_the_drawn_ones():

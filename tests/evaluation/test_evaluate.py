@@ -39,7 +39,7 @@ def simulated(seed=0, n=120, labelers=3, error=0.2, share=0.4):
 
 
 def means(result):
-    return {name: law.mean for name, law in result.metrics.items()}
+    return {name: dist.mean for name, dist in result.metrics.items()}
 
 
 @pytest.mark.parametrize("cells", [(3, 5, 4, 7), (0, 0, 6, 2), (4, 0, 3, 0), (0, 0, 0, 1)])
@@ -117,9 +117,7 @@ def test_gold_is_taken_as_true():
     labels = jt.Labels.from_matrix(z, 2)
     result = jt.evaluate(y_pred, labels, noise=jt.noise.Symmetric(0.2, 2), prior=[0.6, 0.4], gold=y)
     assert result.accuracy.mean == pytest.approx(np.mean(y == y_pred), abs=1e-12)
-    assert result.in_sample.accuracy.sd < 1e-9 and "(gold) were taken as true" in result.summary(
-        full=True
-    )
+    assert result.in_sample.accuracy.sd < 1e-9 and "(gold) were taken as true" in result.summary(full=True)
 
 
 def three_classes():
@@ -156,7 +154,7 @@ def test_unknown_prior_is_integrated_out_and_said():
 def test_one_labeler_without_gold_is_not_identified():
     _, y_pred, z = simulated(9, labelers=1)
     result = jt.evaluate(y_pred, jt.Labels.from_matrix(np.abs(z), 2))
-    assert all(np.isnan(law.mean) for law in result.metrics.values())
+    assert all(np.isnan(dist.mean) for dist in result.metrics.values())
     assert result.to_dict()["metrics"]["recall"]["mean"] is None
     assert result.summary(full=True).startswith("Not identified") and result.checks[0].name == "identified"
     json.dumps(result.to_dict(), allow_nan=False)
@@ -201,8 +199,8 @@ def test_learned_error_rates_are_part_of_the_answer(dentists):
         "accuracy": (0.737, 0.727, 0.747),
     }
     for name, (mean, low, high) in expected.items():
-        law = result.metrics[name]
-        np.testing.assert_allclose([law.mean, *law.equal_tails()], [mean, low, high], atol=4e-3)
+        dist = result.metrics[name]
+        np.testing.assert_allclose([dist.mean, *dist.equal_tails()], [mean, low, high], atol=4e-3)
     assert result.prior[1] == pytest.approx(0.195, abs=0.003)
     plugged = jt.evaluate(dentists.y_pred, dentists.labels, method="plug_in", target="in-sample")
     assert any("too narrow" in w for w in plugged.warnings)

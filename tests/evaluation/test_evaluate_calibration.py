@@ -8,7 +8,7 @@ import pytest
 
 from jtruth import cli
 from jtruth import histograms as hist
-from jtruth.answers import law_row
+from jtruth.answers import dist_row
 from jtruth.answers.html import page_html
 from jtruth.evaluation.calibration import evaluate_calibration
 from jtruth.evaluation.checks.of_labels import exchangeability_check
@@ -27,15 +27,15 @@ def report():
 def test_report(report):
     labels, p, found = report
     direct = hist.loss_estimates(hist.from_labels(labels), p)
-    laws = (found.before["epistemic_loss"], direct.estimates["epistemic_loss"])
-    np.testing.assert_allclose(*((law.mean, law.sd) for law in laws))
+    dists = (found.before["epistemic_loss"], direct.estimates["epistemic_loss"])
+    np.testing.assert_allclose(*((dist.mean, dist.sd) for dist in dists))
     assert found.after["epistemic_loss"].mean < found.before["epistemic_loss"].mean
     assert found.after["calibration_loss"].mean < found.before["calibration_loss"].mean
     assert found.after["epistemic_loss_after_one_label"].mean < found.after["epistemic_loss"].mean
     assert found.plugin["epistemic_loss"] > found.before["epistemic_loss"].mean
     assert found.checks[0].verdict == "fits"
     plain = json.loads(json.dumps(found.to_dict(), allow_nan=False))
-    assert plain["before"]["epistemic_loss"] == law_row(found.before["epistemic_loss"], 0.95)
+    assert plain["before"]["epistemic_loss"] == dist_row(found.before["epistemic_loss"], 0.95)
     text = found.summary(full=True)
     assert "predict labels, not the truth" in text and "Exchangeable labelers (fits)" in text
     np.testing.assert_allclose(found.predictions().probabilities.sum(axis=1), 1)
@@ -60,7 +60,7 @@ def test_alpha_leaves_class_probabilities_and_fit_on_leaves_the_judged(report):
     labels, p, _ = report
     mask = np.arange(150) < 100
     found = evaluate_calibration(p, hist.from_labels(labels), split=mask)
-    np.testing.assert_allclose(found.law.probabilities, p, atol=1e-7)
+    np.testing.assert_allclose(found.dist.probabilities, p, atol=1e-7)
     assert found.judged.tolist() == list(range(100, 150))
     assert found.checks[0].verdict == "cannot be seen"
 
@@ -141,10 +141,10 @@ def test_losses_that_few_second_labels_leave_undefined_are_called_so():
     z = np.column_stack([np.arange(150) % 3, np.where(np.arange(150) < 2, np.arange(150), -1)])
     p = np.tile([0.3, 0.4, 0.3], (150, 1))
     found = evaluate_calibration(p, Labels.from_matrix(z, 3), drop=True, split=2)
-    undefined = {name for name, law in found.before.items() if np.isnan(law.mean)}
+    undefined = {name for name, dist in found.before.items() if np.isnan(dist.mean)}
     assert undefined == {"dispersion_loss", "epistemic_loss"}
     text = found.summary(full=True)
-    both = [np.isnan(law.mean) for laws in (found.before, found.after) for law in laws.values()]
+    both = [np.isnan(dist.mean) for dists in (found.before, found.after) for dist in dists.values()]
     assert text.count("undefined") == 2 + sum(both) and "nan" not in text  # first line, and each in its row
     assert "undefined" in page_html(found.blocks())
     assert found.to_dict()["before"]["epistemic_loss"]["mean"] is None

@@ -48,12 +48,12 @@ def test_perfect_labels_give_the_metric_of_each_group(metric):
     sure = np.where(np.eye(2, dtype=bool)[y], 0.0, -np.inf)
     found = compare_groups(y_pred, sure, group, prior=[0.5, 0.5], metric=metric, key=KEY, target="in-sample")
     for name in "abc":
-        here, law = group == name, found.values[name]
+        here, dist = group == name, found.values[name]
         if metric == "recall":
-            assert law.mean == pytest.approx(recall_score(y[here], y_pred[here]))
+            assert dist.mean == pytest.approx(recall_score(y[here], y_pred[here]))
         if metric == "accuracy":
-            assert law.mean == pytest.approx((y == y_pred)[here].mean())
-        assert law.sd == pytest.approx(0, abs=1e-9)
+            assert dist.mean == pytest.approx((y == y_pred)[here].mean())
+        assert dist.sd == pytest.approx(0, abs=1e-9)
     assert found.ranking[0] == "a" and found.best["a"] == 1.0
     shown = found.blocks()
     assert "group" in shown.question and "3 groups" in shown.about
@@ -71,7 +71,7 @@ def test_the_same_items_in_two_groups_are_paired(few_lineages):
     labels = jt.Labels.from_matrix(np.column_stack([z, d]), 2).with_names(workers=list("abcd"))
     gold = np.where(item < 70, y, -1)
 
-    def laws(gold, item, metric="accuracy"):
+    def dists(gold, item, metric="accuracy"):
         by, given = Groups(group, item), {"gold": gold, "key": KEY}
         found = compare_groups(y_pred, labels, by, metric=metric, **given).in_sample
         judges = labelers_by_group(labels, by, target="in-sample", **given)
@@ -79,21 +79,21 @@ def test_the_same_items_in_two_groups_are_paired(few_lineages):
             assert (PAIRED in one.warnings) == (item is not None and said)
         return found.differences["a", "b"], judges.differences["d"]["a", "b"]
 
-    paired = laws(gold, item)
+    paired = dists(gold, item)
     with pytest.MonkeyPatch.context() as patch:  # no pairs: labels are not read again
         for room in ("compare", "group_labelers"):
             patch.setattr(f"jtruth.evaluation.{room}.labels_only_posterior", None)
-        apart = laws(gold, None)
+        apart = dists(gold, None)
     for one, other, given in zip(paired, apart, (y_pred, d), strict=True):
         right = given == y
         low, high = one.interval()
         assert one.sd < 0.9 * other.sd, (one.sd, other.sd)
         assert low <= right[::2].mean() - right[1::2].mean() <= high
-    for one, given in zip(laws(y, item), (y_pred, d), strict=True):
+    for one, given in zip(dists(y, item), (y_pred, d), strict=True):
         right = given == y
         assert one.mean == pytest.approx(right[::2].mean() - right[1::2].mean())
         assert one.sd == pytest.approx(0, abs=1e-12)
-    laws(gold, item, "recall")
+    dists(gold, item, "recall")
 
 
 def test_what_groups_refuse():
@@ -119,7 +119,7 @@ def test_a_labeler_who_errs_in_one_group_is_found(few_lineages):
     assert found.rows[0]["worker"] == "tired" and found.rows[0]["group"] == "b"
     gap = found.differences["tired"]["a", "b"]
     assert gap.interval(0.95)[0] > 0.15
-    clear = [who for who, laws in found.differences.items() if laws["a", "b"].interval(0.95)[0] > 0]
+    clear = [who for who, dists in found.differences.items() if dists["a", "b"].interval(0.95)[0] > 0]
     assert "tired" in clear
     sentence = found.blocks().sentence
     assert "tired is better in a than in b" in sentence and "of 4 differences" in sentence

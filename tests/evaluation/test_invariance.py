@@ -44,9 +44,9 @@ def test_permutations_leave_exact_methods_alone(method):
         rows().sample(frac=1, random_state=1), workers=list("dbca"), tasks=IDS[::-1]
     )
     found = answer(labels, method)
-    for name, law in expected.metrics.items():
-        assert found.metrics[name].mean == pytest.approx(law.mean, abs=1e-12, nan_ok=True)
-        assert found.metrics[name].sd == pytest.approx(law.sd, abs=1e-12, nan_ok=True)
+    for name, dist in expected.metrics.items():
+        assert found.metrics[name].mean == pytest.approx(dist.mean, abs=1e-12, nan_ok=True)
+        assert found.metrics[name].sd == pytest.approx(dist.sd, abs=1e-12, nan_ok=True)
 
 
 SCRIPT = """

@@ -32,8 +32,8 @@ def test_swaps_and_habits_are_named_and_stand_in_the_page(panel):
     share = {row["worker"]: row["confusion_matrix"]["mean"] for row in found.rows}["e"]
     assert said["swaps"] == (
         "Systematic confusions: 'e' swaps 'toxic' and 'very toxic': says 'very toxic' for 'toxic' in "
-        f"{100 * share[1][2]:.0f} % of cases, says 'toxic' for 'very toxic' in {100 * share[2][1]:.0f} % of "
-        "cases. Ask how they understood the classes, or correct their labels."
+        f"{100 * share[1][2]:.0f} %, says 'toxic' for 'very toxic' in {100 * share[2][1]:.0f} %. "
+        "Ask how they understood the classes, or correct their labels."
     )
     assert said["spam"].startswith("Labels at random, whatever the class (with probability): 'f' (1.00, says")
     assert said["swaps"] in found.summary(full=True)
@@ -58,7 +58,7 @@ def test_cells_are_named_only_where_intervals_are_apart():
               "mean": [[0.25, 0.75], [0.4, 0.6]]}  # fmt: skip
     assert certain_cells(matrix) == [(0, 1)]
     row = {"worker": "a", "confusion_matrix": matrix}
-    assert "says 'yes' for 'no' in 75 % of cases" in swap_findings([row], ("no", "yes"))[0].message
+    assert "says 'yes' for 'no' in 75 %" in swap_findings([row], ("no", "yes"))[0].message
     assert swap_findings([row | {"spam": 0.9}], ("no", "yes")) == ()
     wide = matrix | {"low": [[0.1, 0.3], [0.2, 0.4]]}
     assert swap_findings([row | {"confusion_matrix": wide}], ("no", "yes")) == ()

@@ -11,7 +11,7 @@ import scipy
 import jtruth as jt
 from jtruth.answers.html import page_html
 from jtruth.evaluation.assumptions import ranges
-from jtruth.evaluation.assumptions.model_error import law_of
+from jtruth.evaluation.assumptions.model_error import dist_of
 from jtruth.evaluation.by_one_model import quick_labelers
 from jtruth.evaluation.checks.verdicts import ALARM, labeler_checks
 from jtruth.evaluation.labelers import ONLY_GOLD, labelers_headline
@@ -45,7 +45,7 @@ def whole(monkeypatch):
     monkeypatch.setattr(ranges, "EFFORT", effort)
 
 
-def test_every_labeler_has_a_law_of_its_own(whole):
+def test_every_labeler_has_a_dist_of_its_own(whole):
     """Worst first; by hand from what both readings say by their own draws; the target is named."""
     right = (0.9, 0.6, 0.8, 0.7)
     labels, y = crowd(3, size=200, right=right)
@@ -60,9 +60,9 @@ def test_every_labeler_has_a_law_of_its_own(whole):
         others = np.where(labels.counts()[:, 1] - (z == 1) >= 2, 1, 0)  # of three; their majority
         assert said["majority_vote"] == pytest.approx((others == z).mean())
         vote, draws = np.full(5, said["majority_vote"]), report.posterior.right[:, t] / 200
-        law = law_of({"majority_vote": vote, "independent": draws}, "overall", "unknown", 200.0)
-        assert row["accuracy"] == pytest.approx(law.mean, abs=1e-9)
-        np.testing.assert_allclose([row["low"], row["high"]], law.interval(0.95), atol=1e-9)
+        dist = dist_of({"majority_vote": vote, "independent": draws}, "overall", "unknown", 200.0)
+        assert row["accuracy"] == pytest.approx(dist.mean, abs=1e-9)
+        np.testing.assert_allclose([row["low"], row["high"]], dist.interval(0.95), atol=1e-9)
         assert 0 <= row["low"] < (z == y).mean() < row["high"] <= 1
         assert all(row["low"] < one < row["high"] for one in said.values())
         np.testing.assert_allclose(np.sum(row["confusion_matrix"]["mean"], 1), 1, atol=1e-9)

@@ -48,7 +48,7 @@ def test_no_two_methods_are_the_same_answer_under_two_names():
             for m in METHODS
             if m not in ("labels", "smyth", "majority_vote", *(LEARN if noise else ("tars",)))
         }
-        numbers = {name: (law.mean, law.sd) for name, law in means.items()}
+        numbers = {name: (dist.mean, dist.sd) for name, dist in means.items()}
         for a, b in product(numbers, repeat=2):  # those of hard classes may agree
             assert a == b or numbers[a] != pytest.approx(numbers[b], abs=1e-6), (a, b, numbers[a])
 

@@ -37,16 +37,16 @@ def test_of_these_samples_every_number_is_that_of_scikit_learn(graded):
     assert here.sensitivity.mean == here.recall.mean and isinstance(here.sensitivity, type(here.recall))
     assert here.fpr.mean == here.false_alarm_rate.mean and here.fnr.mean == here.estimate("fnr").mean
     for name, value in right.items():
-        law = here.estimate(name)
-        assert law.mean == pytest.approx(value, abs=1e-9) and law.sd == pytest.approx(0, abs=1e-9), name
+        dist = here.estimate(name)
+        assert dist.mean == pytest.approx(value, abs=1e-9) and dist.sd == pytest.approx(0, abs=1e-9), name
     assert graded.verified.tolist() == sk.confusion_matrix(HUMANS, JUDGE, labels=WORD).tolist()
     assert {"specificity", "kappa"} <= set(graded.metrics) == set(here.metrics)
 
 
 def test_of_new_samples_rates_are_jeffreys_and_the_rest_is_drawn_from_the_cells(graded):
     (tn, fp), (fn, tp) = graded.verified
-    for law, hit, miss in ((graded.specificity, tn, fp), (graded.recall, tp, fn)):
-        low, high = law.interval(0.95)[:2]
+    for dist, hit, miss in ((graded.specificity, tn, fp), (graded.recall, tp, fn)):
+        low, high = dist.interval(0.95)[:2]
         assert np.allclose([low, high], beta.ppf([0.025, 0.975], hit + 0.5, miss + 0.5), atol=2e-3)
     cells = RNG.dirichlet(graded.verified.ravel() + 0.25, 40_000).reshape(-1, 2, 2)
     rows, columns = cells.sum(axis=2), cells.sum(axis=1)

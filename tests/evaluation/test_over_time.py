@@ -9,7 +9,7 @@ from scipy.special import expit, logit
 
 import jtruth as jt
 from jtruth.evaluation import Groups, compare_groups, labelers_by_group
-from jtruth.evaluation.compared import Laws
+from jtruth.evaluation.compared import Dists
 from jtruth.evaluation.group_labelers import LabelersByGroup
 from jtruth.evaluation.groups import in_order
 from jtruth.evaluation.over_time import (
@@ -125,7 +125,7 @@ def test_ranks_share_ties():
             for k in range(5):
                 above, equal = (row > row[k]).sum(), (row == row[k]).sum()
                 expected[k, above : above + equal] += 1 / equal / 300
-        np.testing.assert_allclose(Laws(values, {}, columns, sign).ranks, expected, atol=1e-12)
+        np.testing.assert_allclose(Dists(values, {}, columns, sign).ranks, expected, atol=1e-12)
 
 
 DAYS, PER_DAY = 60, 20
@@ -158,7 +158,7 @@ def test_days_borrow_from_their_neighbours(stream, how):
     groups, widths = found.groups, []
     assert groups.names == tuple(np.unique(DATES)) and groups.dated and tuple(groups.sizes) == (20,) * 60
     for one in (groups, alone.groups):
-        ends = np.array([one.laws.values[name].interval()[:2] for name in one.names])
+        ends = np.array([one.dists.values[name].interval()[:2] for name in one.names])
         inside = (ends[:, 0] <= TRUTH) & (ends[:, 1] >= TRUTH)
         assert inside.mean() > 0.8  # of 60 days with a common error; see benchmarks/days.py
         widths.append(np.ptp(ends, axis=1).mean())
@@ -166,20 +166,20 @@ def test_days_borrow_from_their_neighbours(stream, how):
     assert any("smooth=False" in text for text in found.warnings)
     assert not any("smooth=False" in text for text in alone.warnings)
     if how != "labels":
-        rise = groups.laws.p_better(groups.names[-1], groups.names[0])
+        rise = groups.dists.p_better(groups.names[-1], groups.names[0])
         document = found.blocks()
         assert rise > 0.95 and f"rose with probability {rise:.2f}, from 2026-01-01" in document.sentence
         curve = next(one for one in document.blocks if getattr(one, "name", "") == "by.curve")
         assert curve.x == "time" and curve.series[""]["x"] == list(map(float, range(60)))
         assert tuple(curve.named.values()) == groups.names and curve.ticks()[1] == (12.0, "2026-01-13")
-        assert found.in_sample.groups.laws is groups.in_sample
+        assert found.in_sample.groups.dists is groups.in_sample
         rows = document.tables()[0]
         brief, _, out = rows.shown(8, 2, full=False)
-        kept, ends = [row["group"] for row in brief], groups.laws.ranking[:: len(groups.names) - 1]
+        kept, ends = [row["group"] for row in brief], groups.dists.ranking[:: len(groups.names) - 1]
         assert kept == sorted(kept) and {*ends, groups.names[0], groups.names[-1]} <= set(kept)
         assert len(kept) == 60 - out <= 8 and len(rows.shown(20, 5)[0]) == 60
         assert f"({out} more rows: summary(full=True))" in found.summary(width=80)
-        rise = groups.laws.p_better(*groups.names[1::-1])
+        rise = groups.dists.p_better(*groups.names[1::-1])
         gaps = next(one for one in document.blocks if getattr(one, "name", "") == "by.differences").rows
         assert (gaps[0]["first"], gaps[0]["second"]) == groups.names[:-3:-1]
         assert "above previous" not in found.summary(width=120)
@@ -190,7 +190,7 @@ def test_days_borrow_from_their_neighbours(stream, how):
         )
         assert len(found.summary(width=80).splitlines()) <= 20
     same = jt.prevalence(labels, by=DATES, key=1, target="in-sample", **options).groups
-    here = same.laws.values["2026-01-03"].mean
+    here = same.dists.values["2026-01-03"].mean
     assert here == same.in_sample.values["2026-01-03"].mean == groups.in_sample.values["2026-01-03"].mean
 
 
@@ -201,13 +201,13 @@ def test_any_number_of_groups_and_groups_of_one_sample():
     y = draw.integers(0, 2, 300)
     labels = jt.Labels.from_matrix(np.repeat(y[:, None], 3, axis=1), 2)
     found = jt.prevalence(labels, by=names, key=0, gold=y)
-    laws = found.groups.laws
+    dists = found.groups.dists
     for k in (0, 7):
-        law, jeffreys = laws.values[f"g{k}"], stats.beta(y[k] + 0.5, 1.5 - y[k])
-        np.testing.assert_allclose(np.quantile(law.draws, [0.1, 0.9]), jeffreys.interval(0.8), atol=0.04)
-        assert law.mean == pytest.approx(jeffreys.mean(), abs=0.03)
+        dist, jeffreys = dists.values[f"g{k}"], stats.beta(y[k] + 0.5, 1.5 - y[k])
+        np.testing.assert_allclose(np.quantile(dist.draws, [0.1, 0.9]), jeffreys.interval(0.8), atol=0.04)
+        assert dist.mean == pytest.approx(jeffreys.mean(), abs=0.03)
         assert found.groups.in_sample.values[f"g{k}"].mean == y[k]
-    assert len(laws.differences) == 300 and sum(laws.best.values()) == pytest.approx(1)
+    assert len(dists.differences) == 300 and sum(dists.best.values()) == pytest.approx(1)
     assert "fewer than 5 samples" in " ".join(found.warnings)
     assert len(found.to_dict()["by"]["groups"]) == 300
     compared = compare_groups(y, labels, np.repeat(names[:60], 5), key=0, gold=y)
@@ -242,7 +242,7 @@ def test_labelers_over_days(stream):
     assert isinstance(found, LabelersByGroup) and len(found.rows) == 240
     low = [row for row in found.rows if row["low"] is None or row["high"] < 0.85]
     assert {row["worker"] for row in low} <= {"c"} and all(row["num_labels"] == 20 for row in found.rows)
-    mean = {w: [laws.values[name].mean for name in np.unique(DATES)] for w, laws in found.laws.items()}
+    mean = {w: [dists.values[name].mean for name in np.unique(DATES)] for w, dists in found.dists.items()}
     for t, worker in enumerate("abcd"):
         truth = [(z[:, t] == y)[part].mean() for part in (DAY < 30, DAY >= 40)]
         here = np.mean(mean[worker][:30]), np.mean(mean[worker][40:])

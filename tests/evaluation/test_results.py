@@ -84,7 +84,7 @@ def test_pickle_and_copy_give_the_same_answers(answer):
         np.testing.assert_array_equal([one.mean, *one.interval()], [two.mean, *two.interval()])
 
 
-def test_every_answer_knows_joint_laws_or_says_why_not(answer):
+def test_every_answer_knows_joint_dists_or_says_why_not(answer):
     kind, result = answer
     if kind in NO_JOINT:
         with pytest.raises(ValueError, match=NO_JOINT[kind]):
@@ -101,8 +101,8 @@ def test_any_metric_can_be_asked_of_every_answer(answer):
     kind, result = answer
     wanted = ["accuracy", "balanced_accuracy", "kappa", "f2", f"recall[{result.classes[0]}]"]
     for name in wanted:
-        law = result.estimate(name)
-        assert np.isnan(law.mean) if kind == "nothing" else -1 <= law.mean <= 1
+        dist = result.estimate(name)
+        assert np.isnan(dist.mean) if kind == "nothing" else -1 <= dist.mean <= 1
     assert result.estimate("recall").mean == pytest.approx(result.recall.mean, nan_ok=True)
     with pytest.raises(ValueError, match="unknown metric 'recal'"):
         result.estimate("recal")
@@ -126,8 +126,8 @@ def test_one_line_in_a_terminal_and_a_table_in_a_notebook(answer):
     html = result._repr_html_()
     assert html.count("<tr>") == len(result.blocks().tables()[0].rows) + 1
     assert ("majority vote" in html) == bool(result.baselines)
-    law = next(iter(result.metrics.values()))
-    assert "\n" not in repr(law) and len(repr(law)) < 120
+    dist = next(iter(result.metrics.values()))
+    assert "\n" not in repr(dist) and len(repr(dist)) < 120
     assert "\n" not in repr(result.posterior) and len(repr(result.posterior)) < 120
 
 
@@ -138,7 +138,7 @@ def test_data_frames_of_any_library(backend):
     result = known(**EVEN)
     frame = result.to_frame(backend)
     column = [float(v) for v in (frame["mean"].to_pylist() if backend == "pyarrow" else frame["mean"])]
-    assert column == [law.mean for law in result.metrics.values()]
+    assert column == [dist.mean for dist in result.metrics.values()]
     assert type(frame).__module__.startswith(backend or "")
     with pytest.raises(ValueError, match="needs one of pandas, polars, pyarrow; 'numpy' is not"):
         result.to_frame("numpy")
@@ -216,8 +216,9 @@ def test_all_gold_gives_the_metrics_themselves():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("gold", [0, 25])
-def test_joint_laws_of_named_classes_under_an_assumption(gold):
-    """A predictive law has none, that by gold has; so have their readings, by the names of the answer."""
+def test_joint_dists_of_named_classes_under_an_assumption(gold):
+    """A predictive posterior has none, that by gold has; so have their estimates, by the names of the
+    answer."""
     rng = np.random.default_rng(0)
     y, names = rng.integers(0, 3, 150), np.array(["ant", "bee", "cat"])
     z = np.where(rng.random((150, 4)) < 0.8, y[:, None], rng.integers(0, 3, (150, 4)))
@@ -241,7 +242,7 @@ def test_joint_laws_of_named_classes_under_an_assumption(gold):
     )
 
 
-def test_the_normal_joint_law_of_the_paper_does_not_care_for_the_order():
+def test_the_normal_joint_dist_of_the_paper_does_not_care_for_the_order():
     rng = np.random.default_rng(1)
     y = rng.integers(0, 2, 200)
     z = np.where(rng.random((200, 3)) < 0.8, y[:, None], 1 - y[:, None])
@@ -270,7 +271,7 @@ def test_point_methods_print_no_intervals():
     assert "no intervals" in text and "[1" not in text.partition("Confusion matrix: ")[0]
 
 
-def test_a_normal_law_of_few_samples_that_leaves_its_range_says_so():
+def test_a_normal_dist_of_few_samples_that_leaves_its_range_says_so():
     labels = jt.Labels.from_matrix(np.array([[1, 1, 1], [0, 0, 1], [1, 0, 0]]), 2)
     given = {"noise": jt.noise.Symmetric(0.3, 2), "prior": [0.6, 0.4], "level": 0.99}
     found = jt.evaluate([1, 0, 1], labels, method="empirical_bayes", **given)

@@ -8,7 +8,7 @@ from sklearn.metrics import average_precision_score, roc_auc_score
 
 import jtruth as jt
 from jtruth.answers.html import page_html
-from jtruth.evaluation.assumptions.model_error import law_of
+from jtruth.evaluation.assumptions.model_error import dist_of
 from jtruth.evaluation.score_tables import bin_edges
 from jtruth.io.gold import Gold
 
@@ -37,14 +37,14 @@ def test_known_classes_are_scikit_learn():
 
 
 def test_nobody_vouches(few_lineages):
-    """A law for each number of the curve, of two readings; it holds the truth, the key is fixed."""
+    """A distribution for each number of the curve, of two readings; it holds the truth, the key is fixed."""
     y, score, labels = scored(3, size=200, labelers=4)
     found = jt.evaluate_scores(score, labels)
     assert [view.name for view in found.assumptions] == ["majority_vote", "independent"]
     low, high = found.auc.interval(0.95)
     assert low < roc_auc_score(y, np.searchsorted(found.edges, score, side="right")) < high
     draws = {view.name: view.metrics["auc"].draws for view in found.assumptions}
-    np.testing.assert_array_equal(found.auc.draws, law_of(draws, "overall", "unknown", 200.0).draws)
+    np.testing.assert_array_equal(found.auc.draws, dist_of(draws, "overall", "unknown", 200.0).draws)
     band = found.curves.roc()
     assert (band.low_all >= 0).all() and (band.low_all <= band.low).all() and (band.low <= band.high).all()
     assert (band.high <= band.high_all).all() and (band.high_all <= 1).all()

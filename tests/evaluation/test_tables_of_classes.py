@@ -30,7 +30,7 @@ def frames_of(p, labels):
 def scores(p, labels):
     known = {"noise": jt.noise.Symmetric(0.2, 3), "prior": np.full(3, 1 / 3), "bins": 4}
     found = jt.evaluate_class_scores(p, labels, **known)
-    return [law.mean for law in found.auc.values()]
+    return [dist.mean for dist in found.auc.values()]
 
 
 def calibration(p, labels):

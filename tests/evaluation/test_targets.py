@@ -83,7 +83,8 @@ def test_every_answer_says_what_it_is_about(case):
 
 @pytest.mark.slow
 def test_where_independence_has_no_answer_it_is_left_out_by_name(case, monkeypatch):
-    """A fit whose classes have exchanged names: the law is that of the other reading. Of labelers nothing is
+    """A fit whose classes have exchanged names: the posterior is that of the other reading. Of labelers
+    nothing is
     said: no other model of theirs was fitted."""
     from jtruth.evaluation.assumptions import registry
 

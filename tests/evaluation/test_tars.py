@@ -26,8 +26,8 @@ def test_it_is_the_estimator_and_says_what_its_interval_is(data):
     y, y_pred, labels = data
     result = jt.evaluate(y_pred, labels, noise=NOISE, prior=PRIOR, method="tars")
     counts = estimate_counts(y_pred, consolidate(labels, NOISE, PRIOR))
-    for name, law in result.metrics.items():
-        np.testing.assert_allclose(law.mean, counts.metric(name), rtol=1e-12)
+    for name, dist in result.metrics.items():
+        np.testing.assert_allclose(dist.mean, counts.metric(name), rtol=1e-12)
     np.testing.assert_allclose(result.confusion_matrix, counts.table, rtol=1e-12)
     assert result.interval_kind == "confidence interval"
     assert "95 % confidence intervals" in result.summary(full=True)

@@ -1,4 +1,5 @@
-"""The law of labels under a Dirichlet, from alpha_0 = 1e-6 to 1e9 in float32, and what follows from it."""
+"""Distribution of labels under a Dirichlet, from alpha_0 = 1e-6 to 1e9 in float32, and what follows from
+it."""
 
 import itertools
 
@@ -87,7 +88,7 @@ def test_best_concentration_by_enumeration_of_class_probabilities_and_labels():
     np.testing.assert_allclose(slope, [-0.3 / 0.04, 0.0], rtol=1e-12)
 
 
-def test_disagreement_is_that_of_two_draws_of_a_dirichlet_law():
+def test_disagreement_is_that_of_two_draws_of_a_dirichlet_dist():
     """(71): one less the second moments of each class; float32 and slopes of the log pmf of a pair agree."""
     f, alpha = np.array([[0.6, 0.3, 0.1], [0.2, 0.2, 0.6]]), np.array([0.7, 12.0])
     second = f * (alpha[:, None] * f + 1) / (alpha[:, None] + 1)

@@ -52,7 +52,7 @@ def test_losses_with_every_rule(cases):
         np.testing.assert_allclose(hist.disagreement(h), case["mu_disagree"], **EXACT)
 
 
-def test_what_a_dirichlet_law_predicts(cases):
+def test_what_a_dirichlet_dist_predicts(cases):
     for case in of_kind(cases, "metrics"):
         h, z, alpha = hist.from_counts(case["y"]), np.array(case["z"]), np.array(case["alpha0"])
         np.testing.assert_allclose(hist.disagreement_probability(z, alpha), case["dpe_alpha"], **EXACT)

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from jtruth.information.law import counts_information, equal_labelers, independent_information, label_law
+from jtruth.information.dist import counts_information, equal_labelers, independent_information, label_dist
 
 
 def entropy(p):
@@ -18,7 +18,7 @@ def matrices(seed, num_labelers, num_classes):
 
 def by_both(rows, prior, **options):
     """I(Z; Y) of independent labelers by sums over counts and by the integral."""
-    law, prior = label_law(rows, **options), np.asarray(prior, float)
-    of_kinds, sizes = equal_labelers(law.rows)
-    integral = independent_information(law._replace(rows=of_kinds), prior, sizes[None])
-    return counts_information(law, prior), float(integral[0])
+    dist, prior = label_dist(rows, **options), np.asarray(prior, float)
+    of_kinds, sizes = equal_labelers(dist.rows)
+    integral = independent_information(dist._replace(rows=of_kinds), prior, sizes[None])
+    return counts_information(dist, prior), float(integral[0])

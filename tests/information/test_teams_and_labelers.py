@@ -11,7 +11,7 @@ from jtruth.information import (
     bsbc_information,
     equivalent_error,
     equivalent_labeler,
-    label_law,
+    label_dist,
     labeler_information,
     mutual_information,
     smallest_team,
@@ -91,8 +91,8 @@ def test_worth_of_labelers_by_single_sums(kind):
         noise = DifficultyFallibility([0.1, 0.5, 0.1], [0.1, 0.2, 0.3, 0.4], 2)
 
     def bits(team):
-        law = label_law(noise)
-        return mutual_information(law._replace(rows=law.rows[:, list(team)]), prior).bits
+        dist = label_dist(noise)
+        return mutual_information(dist._replace(rows=dist.rows[:, list(team)]), prior).bits
 
     worth = labeler_information(noise, prior)
     np.testing.assert_allclose(worth.alone, [bits([t]) for t in range(4)], atol=1e-13)

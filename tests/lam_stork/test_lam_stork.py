@@ -119,8 +119,8 @@ def test_estimate_is_unbiased_and_has_this_variance():
     assert weight @ (values - e) ** 2 == pytest.approx(true_error_variance(e, m, size), rel=1e-10)
 
 
-def joint_laws(rng, number, num_classes):
-    """Random (error, mislabeling, apparent, P(both wrong)) of laws of truth, label and prediction."""
+def joint_dists(rng, number, num_classes):
+    """Random (error, mislabeling, apparent, P(both wrong)) of posteriors of truth, label and prediction."""
     concentration = rng.choice([0.05, 0.3, 1.0], size=number)
     p = np.array([rng.dirichlet(np.full(num_classes**3, c)) for c in concentration])
     p = p.reshape(number, *[num_classes] * 3)
@@ -129,9 +129,9 @@ def joint_laws(rng, number, num_classes):
 
 
 @pytest.mark.parametrize("num_classes", [2, 3, pytest.param(4, marks=pytest.mark.slow)])
-def test_bounds_hold_for_every_law(num_classes):
+def test_bounds_hold_for_every_dist(num_classes):
     rng, seen = np.random.default_rng(num_classes), 0
-    for e, m, a, both in zip(*joint_laws(rng, 3000, num_classes), strict=True):
+    for e, m, a, both in zip(*joint_dists(rng, 3000, num_classes), strict=True):
         found = error_bounds(min(a, 1.0), min(m, 1.0), num_classes=num_classes)
         assert found.lower - 1e-12 <= e <= found.upper + 1e-12
         if both >= e * m:
@@ -141,7 +141,7 @@ def test_bounds_hold_for_every_law(num_classes):
 
 
 def test_bounds_of_two_classes_are_attained():
-    """All laws of (prediction wrong, label wrong) on a lattice: their extremes are the bounds."""
+    """All distributions of (prediction wrong, label wrong) on a lattice: their extremes are the bounds."""
     steps, extremes = 12, {}
     for both, only_u, only_z in itertools.product(range(steps + 1), repeat=3):
         if both + only_u + only_z <= steps:
@@ -286,16 +286,17 @@ def test_posterior_is_the_double_integral(counts):
 
 def test_posterior_with_a_known_rate_is_a_truncated_beta():
     found = error_rate_posterior((70, 1_000_000), mislabeling=0.00005).error
-    law = stats.beta(71, 999_931)
-    left, right = law.cdf(0.00005), law.cdf(0.99995)
+    dist = stats.beta(71, 999_931)
+    left, right = dist.cdf(0.00005), dist.cdf(0.99995)
     for u in (0.01, 0.5, 0.99):
-        expected = (law.ppf(left + u * (right - left)) - 0.00005) / 0.9999
+        expected = (dist.ppf(left + u * (right - left)) - 0.00005) / 0.9999
         assert float(found._quantile(np.array([u]))[0]) == pytest.approx(expected, rel=1e-4)
     assert error_rate_posterior((3, 40), mislabeling=0.0).error.mean == pytest.approx(4 / 42, rel=1e-6)
 
 
 def test_posterior_of_large_and_lopsided_problems():
-    """Ten million tests, an audit of ten: the law of e is that of a minus m, wide; and it learns m from a."""
+    """Ten million tests, an audit of ten: the posterior of e is that of a minus m, wide; and it learns m
+    from a."""
     found = error_rate_posterior((1_000_000, 10_000_000), mislabeling=(0, 10))
     assert found.error.interval(0.999).high < 0.1005 and 0 < found.mislabeling_mean < 0.1
     audit = stats.beta(0.5, 10.5)

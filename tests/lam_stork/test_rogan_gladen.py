@@ -75,12 +75,14 @@ def test_exact_interval_holds_its_level():
     """Exactly: over all counts of a small problem."""
     sizes, truth = (12, 6, 6), (0.3, 0.8, 0.9)
     called = truth[0] * truth[1] + (1 - truth[0]) * (1 - truth[2])
-    laws = [stats.binom.pmf(np.arange(n + 1), n, p) for n, p in zip(sizes, (called, *truth[1:]), strict=True)]
+    dists = [
+        stats.binom.pmf(np.arange(n + 1), n, p) for n, p in zip(sizes, (called, *truth[1:]), strict=True)
+    ]
     held = 0.0
     for x, a, b in itertools.product(*(range(n + 1) for n in sizes)):
         if a + b != 6:
             found = rogan_gladen((x, 12), sensitivity=(a, 6), specificity=(b, 6), method="exact", level=0.7)
-            held += laws[0][x] * laws[1][a] * laws[2][b] * (found.low <= truth[0] <= found.high)
+            held += dists[0][x] * dists[1][a] * dists[2][b] * (found.low <= truth[0] <= found.high)
     assert held > 0.7
 
 

@@ -95,14 +95,16 @@ def test_labelers_that_are_alike_equal_the_prior_weighted_by_all_states(name):
     z = np.array([[0, 1], [1, 1], [0, 0], [1, -1]])
     y_pred = np.array([0, 1, 1, 1])
     pi, easy = rng.random(draws), rng.beta(10, 1, (draws, 2))
-    state_class, share, laws = np.array([0, 1]), np.stack([1 - pi, pi], axis=1), ((2, 1),) * 2
+    state_class, share, dists = np.array([0, 1]), np.stack([1 - pi, pi], axis=1), ((2, 1),) * 2
     own = members(rng, 1, 1, draws, 2)  # (draws, states)
     if name != "independent":
-        state_class, own, laws = np.array([0, 0, 1, 1]), np.repeat(own, 2, axis=1), ((9, 1), (3, 3)) * 2
+        state_class, own, dists = np.array([0, 0, 1, 1]), np.repeat(own, 2, axis=1), ((9, 1), (3, 3)) * 2
         share = np.repeat(share, 2, axis=1) * np.stack([easy, 1 - easy], axis=2).reshape(draws, 4)
     if name == "shared_strata":  # families: easy rows of both classes, hard rows of both
         own = np.stack([members(rng, 3, 1, draws, 2), members(rng, 1.5, 1.5, draws, 2)], 2).reshape(draws, 4)
-    labelers = np.stack([members(rng, *law, draws, 2) for law in laws], axis=2)  # (draws, labelers, states)
+    labelers = np.stack(
+        [members(rng, *dist, draws, 2) for dist in dists], axis=2
+    )  # (draws, labelers, states)
     each = np.ones((samples, draws, state_class.size))  # p(state, what is seen of a sample)
     for i in range(samples):
         each[i] = share * np.where(y_pred[i] == state_class, own, 1 - own)
@@ -116,9 +118,11 @@ def test_labelers_that_are_alike_equal_the_prior_weighted_by_all_states(name):
 
 
 def test_moves_leave_the_posterior_of_a_family_alone():
-    """Hyperparameters and counts drawn from the prior, some moves: the state still has the prior's law.
+    """Hyperparameters and counts drawn from the prior, some moves: the state still has the prior's
+    distribution.
 
-    (If state and counts are drawn jointly, a correct transition given the counts keeps the joint law.)
+    (If state and counts are drawn jointly, a correct transition given the counts keeps the joint
+    distribution.)
     """
     rng = np.random.default_rng(4)
     chains, rows, symbols = 20_000, 3, 3
@@ -135,13 +139,13 @@ def test_moves_leave_the_posterior_of_a_family_alone():
     counts = np.stack([rng.multinomial(m, theta[:, 0, r]) for r, m in enumerate(size)], axis=1)[:, None]
     for _ in range(3):
         state = move(row_counts(group, counts.astype(float)), state, rng)
-    laws = (
+    dists = (
         stats.logistic.cdf,
         lambda x: stats.norm.cdf(x, np.log(10), 1.5),
         lambda x: stats.norm.cdf(x, np.log(2), 1.5),
         stats.uniform.cdf,
     )
-    for k, cdf in enumerate(laws):
+    for k, cdf in enumerate(dists):
         assert stats.kstest(state[:, 0, k], cdf).pvalue > 1e-5, k
 
 

@@ -89,8 +89,8 @@ def test_equal_to_the_sum_over_all_truths(case):
         around[f"raters{k}"] = group.prior if common is None else group.strength * p[f"common{k}"]
     for name in u:
         rows_of = p[name].reshape(-1, p[name].shape[-1])
-        laws = np.broadcast_to(around[name], p[name].shape).reshape(rows_of.shape)
-        value += sum(dirichlet.logpdf(row / row.sum(), a) for row, a in zip(rows_of, laws, strict=True))
+        dists = np.broadcast_to(around[name], p[name].shape).reshape(rows_of.shape)
+        value += sum(dirichlet.logpdf(row / row.sum(), a) for row, a in zip(rows_of, dists, strict=True))
     found = jax.jit(partial(latent.log_density, model=model))(u, rows)
     found = float(found) + np.asarray(rows.times, float) @ np.asarray(rows.saturated, float)
     # 1e-6 is added to concentrations around common rows; log shares of copied labels are float32

@@ -1,4 +1,5 @@
-"""Sweeps by XLA have the law of those by NumPy: chances, counts, whole fits, all tables of a tiny problem."""
+"""Sweeps by XLA have the distribution of those by NumPy: chances, counts, whole fits, all tables of a tiny
+problem."""
 
 import json
 import os
@@ -85,7 +86,8 @@ def check_draws(problem, log_theta):
 
 
 def check_counts(problem, log_theta, symbols):
-    """Draws (draws, columns, states, chains) add up, and have the mean and variance of the state law."""
+    """Draws (draws, columns, states, chains) add up, and have the mean and variance of the state
+    distribution."""
     expected, draws = kernel.state_probabilities(problem, log_theta), len(symbols)
     often = problem.multiplicity * expected
     total = problem.design.T @ problem.multiplicity
@@ -107,7 +109,7 @@ def check_counts(problem, log_theta, symbols):
     assert np.abs(ratio - 1).max(initial=0) < 6 * np.sqrt(3 / draws)
 
 
-def test_rows_in_parts_are_drawn_by_the_same_law(monkeypatch):
+def test_rows_in_parts_are_drawn_by_the_same_dist(monkeypatch):
     """Rows that are too many for a cache are worked on some at a time, in float32."""
     problem = problem_of()
     log_theta = rows_of(problem)
@@ -175,18 +177,18 @@ def test_where_it_is_used():
         device.program_of(problem, False, jax.make_mesh((1,), ("samples",)))
 
 
-def test_random_numbers_have_their_laws():
+def test_random_numbers_have_their_dists():
     """Against SciPy's distribution functions; a false alarm in 1000 for each of the five."""
     rng, size = JaxGenerator(jax.random.split(jax.random.key(5), 8)), (20_000,)
     shape = jnp.full(size, 1.3)
-    for found, law in (
+    for found, dist in (
         (rng.standard_gamma(shape), stats.gamma(1.3)),
         (rng.standard_gamma(shape + 200.0), stats.gamma(201.3)),
         (rng.standard_normal(size), stats.norm()),
         (rng.standard_exponential(size), stats.expon()),
         (rng.uniform(1.0, 3.0, size), stats.uniform(1, 2)),
     ):
-        assert stats.kstest(np.asarray(found), law.cdf).pvalue > 1e-3
+        assert stats.kstest(np.asarray(found), dist.cdf).pvalue > 1e-3
 
 
 LONG = Effort(chains=8, burn_in=100, min_sweeps=8000, max_sweeps=8000)
@@ -204,7 +206,7 @@ def fit_by(name, choice):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["shared_strata", "alike", "by_number"])
-def test_the_law_of_a_fit_is_that_of_numpy(name):
+def test_the_dist_of_a_fit_is_that_of_numpy(name):
     """Means, and shares below the quartiles of both; a false alarm in 2000 for some 50 numbers each."""
     fits = [fit_by(name, choice) for choice in (False, True)]
     kept = [{"prior": f.prior, "labelers": f.labeler_accuracy} for f in fits]

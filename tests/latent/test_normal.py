@@ -1,4 +1,5 @@
-"""The weighed normal law around the mode: by enumeration, tempering and derivatives; where there is none."""
+"""The weighed normal approximation at the mode: by enumeration, tempering and derivatives; where there is
+none."""
 
 from itertools import product
 
@@ -59,23 +60,23 @@ def test_evidence_and_class_counts_are_those_of_all_assignments():
 def test_the_same_posterior_as_tempering(size, labelers, classes, width, monkeypatch):
     monkeypatch.setattr(normal, "_WIDTHS", (width,))
     labels, y_pred, _ = crowd(size, labelers, classes, 5)
-    law, sampled = (fit_joint(labels, y_pred=y_pred, effort=e, key=2) for e in (STANDARD, SAMPLED))
-    assert "weighed draws" in law.convergence.ess and "weighed draws" not in sampled.convergence.ess
+    dist, sampled = (fit_joint(labels, y_pred=y_pred, effort=e, key=2) for e in (STANDARD, SAMPLED))
+    assert "weighed draws" in dist.convergence.ess and "weighed draws" not in sampled.convergence.ess
     for values in (
         lambda f: f.prior,
         lambda f: f.labeler_accuracy,
         lambda f: f.counts[:, 0, 0],
         lambda f: f.right,
     ):
-        a, b = (np.asarray(values(fit), float).reshape(len(fit.prior), -1) for fit in (law, sampled))
+        a, b = (np.asarray(values(fit), float).reshape(len(fit.prior), -1) for fit in (dist, sampled))
         spread = b.std(axis=0)
         error = spread * np.sqrt(1 / 1000 + 1 / 400)  # draws that each is worth, at least
         assert (np.abs(a.mean(axis=0) - b.mean(axis=0)) < 4 * error).all()
         assert (np.abs(a.std(axis=0) / spread - 1) < 0.12).all()
-    np.testing.assert_allclose(law.class_posterior, sampled.class_posterior, atol=0.02)
+    np.testing.assert_allclose(dist.class_posterior, sampled.class_posterior, atol=0.02)
     if classes == 3:  # the evidence of two classes is that of enumeration, above
-        error = np.hypot(law.evidence[1], sampled.evidence[1])
-        assert abs(law.evidence[0] - sampled.evidence[0]) < max(4 * error, 0.3)
+        error = np.hypot(dist.evidence[1], sampled.evidence[1])
+        assert abs(dist.evidence[0] - sampled.evidence[0]) < max(4 * error, 0.3)
 
 
 def problem_of(gold=True):
@@ -114,13 +115,13 @@ def test_information_is_minus_the_second_derivatives():
 
 
 def test_the_density_of_draws_is_that_of_their_moves():
-    """Weights of another law of the same draws: the integral of the density ratio is 1."""
+    """Weights of another distribution of the same draws: the integral of the density ratio is 1."""
     problem, start = problem_of()
-    law, root = normal.law_around(problem, normal.mode_of(problem, start), np.random.default_rng(0))
+    dist, root = normal.dist_around(problem, normal.mode_of(problem, start), np.random.default_rng(0))
     last = problem.starts + problem.length - 1
-    of_entry, free = np.repeat(last, problem.length), np.setdiff1d(np.arange(law.p.size), last)
+    of_entry, free = np.repeat(last, problem.length), np.setdiff1d(np.arange(dist.p.size), last)
     for factor in (1.0, 1.2):
-        draws, density = law.draw(factor * root, 20_000, np.random.default_rng(2))
+        draws, density = dist.draw(factor * root, 20_000, np.random.default_rng(2))
         moves = (draws - draws[:, of_entry])[:, free]
         covariance, centre = np.cov(moves.T), moves.mean(axis=0)
         far = np.linalg.solve(np.linalg.cholesky(covariance), (moves - centre).T)
@@ -141,7 +142,7 @@ def test_few_labels_weak_labelers_and_adversaries_are_sampled():
         assert "weighed draws" not in fit.convergence.ess
 
 
-def test_a_law_that_misses_what_is_far_away_is_not_taken_for_any_key():
+def test_a_dist_that_misses_what_is_far_away_is_not_taken_for_any_key():
     """60 samples, 4 of them positive: a tenth of the posterior is far from the mode, and weights are uneven.
 
     Of some keys no draw came there: Pareto's k was below .7, the low end of accuracy .58 instead of .43.
@@ -181,7 +182,7 @@ def test_pointwise_terms_are_those_of_the_draws():
 @pytest.mark.slow
 def test_ranks_of_the_truth_are_uniform():
     """Simulation-based calibration: parameters from the prior, 200 sets, whatever way answers."""
-    rng, ranks, by_law = np.random.default_rng(11), [], 0
+    rng, ranks, by_dist = np.random.default_rng(11), [], 0
     priors = DirichletPriors(diagonal=12.0, off_diagonal_total=4.0)
     for k in range(200):
         prior = rng.dirichlet(np.ones(2))
@@ -189,7 +190,7 @@ def test_ranks_of_the_truth_are_uniform():
         y = (rng.random(200) < prior[1]).astype(int)
         z = (rng.random((200, 4)) < rows[:, y, 1].T).astype(int)
         fit = fit_joint(Labels.from_matrix(z[:, :3], 2), y_pred=z[:, 3], priors=priors, key=k)
-        by_law += "weighed draws" in fit.convergence.ess
+        by_dist += "weighed draws" in fit.convergence.ess
         right = (y == z[:, 3]).sum()
         draws = fit.counts[:, 0, 0] + fit.counts[:, 1, 1]
         ranks.append([
@@ -197,7 +198,7 @@ def test_ranks_of_the_truth_are_uniform():
             (fit.mean_matrices[0, 0, 0] > 0) * (fit.labeler_accuracy[:, 0] < prior @ np.diag(rows[0])).mean(),
             (draws < right).mean() + rng.random() * (draws == right).mean(),
         ])  # fmt: skip
-    assert by_law > 130
+    assert by_dist > 130
     for column in np.array(ranks).T:
         counts = np.histogram(column, 10, (0, 1))[0]
         assert ((counts - 20) ** 2 / 20).sum() < 33.7, counts  # chi-squared of 9 degrees, 1e-4

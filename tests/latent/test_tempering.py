@@ -62,8 +62,8 @@ def test_equal_to_enumeration(case):
 
 
 @pytest.mark.parametrize("case", ["gold", pytest.param("three classes", marks=pytest.mark.slow)])
-def test_from_a_law_about_the_modes_equal_to_enumeration(case, monkeypatch):
-    """The law is far too narrow for six samples; weights and moves must mend all of it."""
+def test_from_a_dist_about_the_modes_equal_to_enumeration(case, monkeypatch):
+    """The distribution is far too narrow for six samples; weights and moves must mend all of it."""
     monkeypatch.setattr(temper, "HEAVY", 0.0)
     test_equal_to_enumeration(case)
 
@@ -137,7 +137,7 @@ def test_islands_that_agree_by_luck_do_not_make_the_evidence_certain():
     assert temper._evidence([(None, None, parts, None, 0.04)] * 4)[1] == pytest.approx(0.1)
 
 
-def test_a_mixture_of_t_laws_has_the_density_that_its_draws_have():
+def test_a_mixture_of_t_dists_has_the_density_that_its_draws_have():
     """One coordinate, two modes: the density integrates to 1, and shares of draws are its integrals."""
     start = laplace.mixture([(0.0, np.array([-2.0]), np.array([[0.5]])), (1.0, np.array([3.0]), np.eye(1))])
     grid = np.linspace(-60, 60, 20_001)
@@ -349,7 +349,8 @@ def test_a_saddle_is_no_mode_nor_is_what_is_flatter_than_any_prior(curvature, mo
 
 def test_families_far_out_do_not_rise_by_rounding():
     """log kappa of 40: log Gamma has no digit behind the point in float32, and 112 rows add that up."""
-    group = alike.families(alike.alike_raters(np.array([200, 200]), 56))
+    family = alike.by_family(alike.alike_raters(np.array([200, 200]), 56))
+    group = jax.tree.map(partial(strata._as, dtype=np.float32), family)
     z = (
         np.random.default_rng(0)
         .standard_normal((56, 2, 1, 60))

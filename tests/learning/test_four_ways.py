@@ -1,4 +1,5 @@
-"""One posterior by four algorithms: the mode plugged in, the normal law around it, tempering, and NUTS."""
+"""One posterior by four algorithms: the mode plugged in, the normal approximation at it, tempering, and
+NUTS."""
 
 import jax
 import numpy as np

@@ -111,7 +111,7 @@ def test_most_probable_positions_that_follow_one_labeler_say_so():
     assert "another class than the majority of their labels" in fit.warnings[0]
 
 
-def test_welinder_noise_model_is_the_law_of_its_own_labels():
+def test_welinder_noise_model_is_the_dist_of_its_own_labels():
     """A million draws of x for each class: 5 standard errors on 20 numbers, a false alarm in 10^5."""
     fit = fit_welinder(small()[0])
     rng = np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""Messages and moments: against loops and known laws, on public sets, what they refuse."""
+"""Messages and moments: against loops and known distributions, on public sets, what they refuse."""
 
 import itertools
 
@@ -80,22 +80,22 @@ def population(linked):
     """All patterns of five labelers with their probabilities; the fifth repeats the first with probability
     .6."""
     symbols = np.array(list(itertools.product(range(3), repeat=5)), np.int32)
-    laws = np.concatenate([LAWS, LAWS[1:2]])
+    dists = np.concatenate([LAWS, LAWS[1:2]])
     chance = np.zeros(len(symbols))
     for c, p in enumerate((1 - PRIOR, PRIOR)):
-        each = np.prod([laws[t, c, symbols[:, t]] for t in range(4)], axis=0)
-        last = laws[4, c, symbols[:, 4]]
+        each = np.prod([dists[t, c, symbols[:, t]] for t in range(4)], axis=0)
+        last = dists[4, c, symbols[:, 4]]
         if linked:
             last = 0.6 * (symbols[:, 4] == symbols[:, 0]) + 0.4 * last
         chance += p * each * last
-    return symbols, chance, laws
+    return symbols, chance, dists
 
 
 @pytest.mark.parametrize("known", [True, False])
 @pytest.mark.parametrize("linked", [True, False])
-def test_exact_moments_give_the_exact_law(linked, known):
+def test_exact_moments_give_the_exact_dist(linked, known):
     """Every probability to 1e-8, abstentions and the dependent pair included."""
-    symbols, chance, laws = population(linked)
+    symbols, chance, dists = population(linked)
     group = np.array([0, 1, 2, 3, 0 if linked else 4])
     apart = (group[:, None] != group[None, :]).astype(float)
     edges = np.array([[0, 4]], np.int32)
@@ -105,12 +105,12 @@ def test_exact_moments_give_the_exact_law(linked, known):
     )
     assert found["prior"] == pytest.approx(PRIOR, abs=1e-8)
     if linked:
-        laws = laws.copy()
-        laws[4] = 0.6 * laws[0] + 0.4 * laws[4]
+        dists = dists.copy()
+        dists[4] = 0.6 * dists[0] + 0.4 * dists[4]
         pair = 0.4 * LAWS[0][:, :, None] * LAWS[1][:, None, :] + 0.6 * LAWS[0][:, :, None] * np.eye(3)[None]
         np.testing.assert_allclose(found["pair_shifts"][0], pair[1] - pair[0], atol=1e-8)
-    np.testing.assert_allclose(found["shifts"], laws[:, 1] - laws[:, 0], atol=1e-8)
-    np.testing.assert_allclose(found["shares"], (1 - PRIOR) * laws[:, 0] + PRIOR * laws[:, 1], atol=1e-12)
+    np.testing.assert_allclose(found["shifts"], dists[:, 1] - dists[:, 0], atol=1e-8)
+    np.testing.assert_allclose(found["shares"], (1 - PRIOR) * dists[:, 0] + PRIOR * dists[:, 1], atol=1e-12)
 
 
 def test_formulas_by_loops():
@@ -135,8 +135,8 @@ def drawn(size, linked, seed=0):
     """Labels of the population, and true classes."""
     rng = np.random.default_rng(seed)
     y = (rng.random(size) < PRIOR).astype(int)
-    laws = np.concatenate([LAWS, LAWS[1:2]])
-    z = np.stack([(rng.random((size, 1)) > laws[t][y].cumsum(axis=1)).sum(axis=1) for t in range(5)], axis=1)
+    dists = np.concatenate([LAWS, LAWS[1:2]])
+    z = np.stack([(rng.random((size, 1)) > dists[t][y].cumsum(axis=1)).sum(axis=1) for t in range(5)], axis=1)
     if linked:
         z[:, 4] = np.where(rng.random(size) < 0.6, z[:, 0], z[:, 4])
     return np.where(z == 2, -1, z), y

@@ -150,8 +150,8 @@ def test_densities_of_probabilities_and_ratings_are_those_of_scipy(fits):
     for e in range(0, 60, 11):
         t = LABELER[e]
         for c in range(C):
-            law = scipy.stats.dirichlet(channel.concentration[t, c])
-            assert log_p[e, c] == pytest.approx(law.logpdf(P[e]), rel=1e-9)
+            dist = scipy.stats.dirichlet(channel.concentration[t, c])
+            assert log_p[e, c] == pytest.approx(dist.logpdf(P[e]), rel=1e-9)
             normal = scipy.stats.norm(ratings.mean[t, c], ratings.sd[t, c])
             assert log_r[e, c] == pytest.approx(normal.logpdf(RATINGS[e]), rel=1e-9)
     np.testing.assert_allclose(
@@ -161,7 +161,7 @@ def test_densities_of_probabilities_and_ratings_are_those_of_scipy(fits):
 
 
 def test_concentrations_have_the_mean_log_of_what_they_fit(fits):
-    """The likelihood equation of a Dirichlet law, with labels whose class is certain."""
+    """The likelihood equation of a Dirichlet distribution, with labels whose class is certain."""
     certain = (TRUE[:, None] == np.arange(C)).astype(float)
     with jax.enable_x64(True):
         channel = DirichletChannel.before(values(P), C).refit(LABELER, P, certain)
@@ -173,7 +173,7 @@ def test_concentrations_have_the_mean_log_of_what_they_fit(fits):
     assert (np.abs(np.log(draws).mean(axis=0) - wanted) < 5 * error).all()  # five standard errors: 2e-6
 
 
-def test_grades_by_differences_of_the_logistic_law(fits):
+def test_grades_by_differences_of_the_logistic_dist(fits):
     fit = fits["grades"]
     slope, at = fit.channel.slope, fit.channel.threshold
     for t, c in itertools.product(range(T), range(C)):

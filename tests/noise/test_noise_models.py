@@ -1,4 +1,5 @@
-"""What every noise model must do, tested on all of them: sum to one, sample its own law, survive JAX."""
+"""What every noise model must do, tested on all of them: sum to one, sample its own distribution, survive
+JAX."""
 
 import itertools
 import json
@@ -27,7 +28,7 @@ def random_rows(seed, *shape):
     return np.random.default_rng(seed).dirichlet(np.ones(NUM_CLASSES), shape)
 
 
-# Difficulty is one number here, so that all samples of one class have one law.
+# Difficulty is one number here, so that all samples of one class have one distribution.
 MODELS = {
     "confusion matrices": ConfusionMatrices(random_rows(0, NUM_LABELERS, NUM_CLASSES)),
     "drawn matrices": DrawnMatrices(random_rows(4, 20, NUM_LABELERS, NUM_CLASSES), random_rows(5, 20)),
@@ -167,16 +168,16 @@ def test_sampled_labels_follow_the_likelihood(model):
     """Chi-square over all 27 label vectors, per class; false alarm 1e-4 each, at a fixed key."""
     n = 20_000
     draw = jax.jit(lambda m, key, y, mask: m.sample(key, y, mask))
-    law = np.exp(model.log_likelihood(Labels.from_matrix(ALL_VECTORS, NUM_CLASSES)))
+    dist = np.exp(model.log_likelihood(Labels.from_matrix(ALL_VECTORS, NUM_CLASSES)))
     for true_class in range(NUM_CLASSES):
         y = np.full(n, true_class, np.int32)
         z = draw(model, jax.random.key(100 + true_class), y, np.ones((n, NUM_LABELERS), bool))
         index = np.asarray(z) @ NUM_CLASSES ** np.arange(NUM_LABELERS)[::-1]
         counts = np.bincount(index, minlength=len(ALL_VECTORS))
-        possible = law[:, true_class] > 0
+        possible = dist[:, true_class] > 0
         assert counts[~possible].sum() == 0
         if possible.sum() > 1:
-            expected = n * law[possible, true_class]
+            expected = n * dist[possible, true_class]
             assert scipy.stats.chisquare(counts[possible], expected * n / expected.sum()).pvalue >= 1e-4
 
 
@@ -194,8 +195,9 @@ def test_sample_respects_the_mask_and_runs_under_vmap(model):
 
 
 @every_model
-def test_law_strata_scaling_and_json(model):
-    """All label vectors sum to one, a missing label is the sum over its values, and strata say the same law;
+def test_dist_strata_scaling_and_json(model):
+    """All label vectors sum to one, a missing label is the sum over its values, and strata say the same
+    distribution;
     errors scale; a model survives JSON."""
     labels = Labels.from_matrix(ALL_VECTORS, NUM_CLASSES)
     joint = np.exp(model.log_likelihood(labels))

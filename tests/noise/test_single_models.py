@@ -121,7 +121,7 @@ def test_traced_parameters_are_accepted():
         f(logits[0][:, :, None])
 
 
-def test_rows_are_drawn_by_their_law():
+def test_rows_are_drawn_by_their_dist():
     """Shares of 40 000 draws within 5 standard errors, 18 of them: false alarm 1e-5. 0 is never drawn."""
     rows = np.array([[0.1, 0.7, 0.2, 0, 0, 0], [0, 0, 1 / 3, 1 / 3, 0, 1 / 3], [0, 1e-3, 0, 0, 0.999, 0]])
     many = jnp.asarray(np.repeat(rows[None], 40_000, axis=0))

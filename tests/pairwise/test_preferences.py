@@ -21,7 +21,7 @@ def compared(answers, exchanged, question=None, judge=None, item=None, gold=None
     )  # fmt: skip
 
 
-def laws(found, by):
+def dists(found, by):
     return next(row for row in found.win_rates if row["by"] == by)
 
 
@@ -34,11 +34,11 @@ def test_answers_as_given_have_the_dirichlet_posterior():
     mean = p @ [1, 0, 0.5]
     sd = np.sqrt((p @ [1, 0, 0.25] - mean**2) / 50.5)
     assert abs(drawn.mean() - mean) < 4 * sd / 63 and abs(drawn.std() / sd - 1) < 0.05
-    row = laws(preferences(found, key=0), "judge j0")
+    row = dists(preferences(found, key=0), "judge j0")
     size = mean * (1 - mean) / sd**2 - 1
-    law = beta(mean * size, (1 - mean) * size)
-    assert abs(row["probability_better"] - law.sf(0.5)) < 0.01
-    np.testing.assert_allclose([row["low"], row["high"]], law.ppf([0.025, 0.975]), atol=0.012)
+    dist = beta(mean * size, (1 - mean) * size)
+    assert abs(row["probability_better"] - dist.sf(0.5)) < 0.01
+    np.testing.assert_allclose([row["low"], row["high"]], dist.ppf([0.025, 0.975]), atol=0.012)
 
 
 def test_turns_of_one_question_count_as_they_agree():
@@ -62,7 +62,7 @@ def test_a_judge_who_takes_the_first_is_found_out_and_says_nothing_of_the_system
     found = preferences(compared(exchanged, exchanged, item=item), key=0)
     (judge,) = found.judges
     assert judge["first_shown"]["low"] > 0.93 and judge["same_exchanged"]["high"] < 0.08
-    assert laws(found, "judge j0")["low"] < 0.5 < laws(found, "judge j0")["high"]
+    assert dists(found, "judge j0")["low"] < 0.5 < dists(found, "judge j0")["high"]
     assert any("favors the answer shown first" in text for text in found.warnings)
     fair = preferences(compared(item % 2, exchanged, item=item), key=0)
     assert fair.judges[0]["same_exchanged"]["low"] > 0.92 and not any("favors" in w for w in fair.warnings)
@@ -84,7 +84,7 @@ def panel(rng, number, gold=0):
 
 def test_verified_preferences_correct_what_judges_share():
     found = preferences(panel(np.random.default_rng(0), 600, gold=150), key=0)
-    truth, given = laws(found, "truth"), laws(found, "all answers")
+    truth, given = dists(found, "truth"), dists(found, "all answers")
     assert (
         found.rule == "post-stratification" and truth["low"] <= 0.6 <= truth["high"] and given["high"] < 0.6
     )
@@ -100,12 +100,12 @@ def test_verified_preferences_correct_what_judges_share():
 @pytest.mark.slow
 def test_without_gold_the_predictive_interval_is_wide_and_the_headline_says_so():
     found = preferences(panel(np.random.default_rng(0), 200), key=0)
-    truth, given = laws(found, "truth"), laws(found, "all answers")
+    truth, given = dists(found, "truth"), dists(found, "all answers")
     assert found.rule == "predictive" and truth["low"] < 0.6 < truth["high"]
     assert truth["high"] - truth["low"] > 2 * (given["high"] - given["low"]) and len(found.matrices) == 12
     assert "By all answers" in str(found) and "If judges share mistakes" in " ".join(str(found).split())
     vouched = preferences(panel(np.random.default_rng(0), 200), key=0, assume="independent")
-    assert vouched.rule == "joint posterior" and laws(vouched, "truth")["high"] < truth["high"]
+    assert vouched.rule == "joint posterior" and dists(vouched, "truth")["high"] < truth["high"]
 
 
 def several(seed=0):
@@ -145,7 +145,7 @@ def test_several_systems_are_ranked_with_probabilities():
         "tie",
     ]
     assert corrected.rule == "corrected" and corrected.matrices_by == "verified preferences"
-    assert any("need gold, or three answers" in w for w in preferences(several(), correct=True).warnings)
+    assert any("needs gold, or three answers" in w for w in preferences(several(), correct=True).warnings)
 
 
 def test_one_judge_alone_and_one_order_are_said():
@@ -153,7 +153,7 @@ def test_one_judge_alone_and_one_order_are_said():
     text = " ".join(found.warnings)
     assert (
         "Position bias is unknown: show comparisons in both orders." in text
-        and "the judge may be wrong" in text
+        and "The judge may be wrong" in text
     )
 
 

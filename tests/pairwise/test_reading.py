@@ -151,7 +151,7 @@ def test_verified_preferences_of_a_column_a_judge_or_a_table():
         found = read_preferences(wide, gold=way)
         assert found.judges == ("gpt", "claude") and found.gold.tolist() == [1, -1]
     for alone in (GOLD, people):
-        with pytest.raises(ValueError, match="no judge 'human' beside others"):
+        with pytest.raises(ValueError, match="no judge 'human' besides others"):
             read_preferences(alone, gold="worker:human")
 
 
@@ -164,7 +164,7 @@ def frame(winner="x", **columns):
 BAD = {
     "winner 'z' is neither system": frame(["x", "z"]),
     "different answers to the same comparison": frame(["x", "y"], question=1),
-    "'u', 'v' never met 'x', 'y'": frame(["x", "v"], model_a=["x", "u"], model_b=["y", "v"]),
+    "'u', 'v' were never compared with 'x', 'y'": frame(["x", "v"], model_a=["x", "u"], model_b=["y", "v"]),
     "no row compares two": frame("x", model_b="x"),
     "numbers .0, 1, 2.*1=A,2=B,0=tie": pd.DataFrame({"task": [1, 2, 3], "worker": "j", "label": [0, 1, 2]}),
     "no column holds the winner": pd.DataFrame({"question": [1, 2], "model_a": "x", "model_b": "y"}),

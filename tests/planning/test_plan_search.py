@@ -234,7 +234,7 @@ def test_what_a_person_types():
         ({"width": 0.1, "labelers": ["a::1"]}, "no error rate"),
         ({"width": 0.1, "labelers": ["a:.1:-1"]}, "the cost of labeler 'a' must be 0 or more"),
         ({"width": 0.1, "labelers": ["a:.1:1:0"]}, "people must be a positive"),
-        ({"width": 0.1, "labelers": ["a:.1:1", "a:.2:1"]}, "name of its own"),
+        ({"width": 0.1, "labelers": ["a:.1:1", "a:.2:1"]}, "with different names"),
         ({"width": 0.1, "labelers": ["a:.1/.2/.3:1"], "prior": [0.5, 0.5]}, "3 classes"),
         ({"width": 0.1, "labelers": [f"{n}:.2:1:9" for n in "abc"]}, "mixes of labelers"),
         ({"width": 0.1, "classifier": "good"}, "classifier 'good'"),

@@ -10,7 +10,7 @@ from scipy.stats import beta, norm
 
 from jtruth.lam_stork.rates import true_error_variance
 from jtruth.planning import Labeler, Plan, Setting, approximate_width, simulated_width
-from jtruth.planning.widths import beta_width, draw, information, law_of_metric, log_likelihood, widths
+from jtruth.planning.widths import beta_width, dist_of_metric, draw, information, log_likelihood, widths
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.testing.binary.exact import confusion_nodes, count_table
 from jtruth.testing.binary.operating_point import collapse
@@ -118,7 +118,7 @@ def test_perfect_labels():
     )
 
 
-def test_width_of_a_beta_law_and_a_narrow_one_is_normal():
+def test_width_of_a_beta_dist_and_a_narrow_one_is_normal():
     for a, b in ((40.0, 5.0), (3.0, 3.0), (200.0, 1.5)):
         mean, variance = a / (a + b), a * b / (a + b) ** 2 / (a + b + 1)
         low = np.linspace(0, 0.05, 2001)
@@ -139,10 +139,10 @@ def test_priors_are_those_of_fit_joint(classes):
     pi /= pi.sum()
     found = information(Setting(pi, confusion, [kind]), (2.0,))
     own = np.full((classes, classes), 1 / (classes - 1)) + (2 - 1 / (classes - 1)) * np.eye(classes)
-    laws = [(pi, np.ones(classes))]
-    laws += [(row, times * a) for times in (1, 2) for row, a in zip(confusion, own, strict=True)]
-    place, start = np.concatenate([logits(row) for row, _ in laws]), 0
-    for _, a in laws:
+    dists = [(pi, np.ones(classes))]
+    dists += [(row, times * a) for times in (1, 2) for row, a in zip(confusion, own, strict=True)]
+    place, start = np.concatenate([logits(row) for row, _ in dists]), 0
+    for _, a in dists:
         part = slice(start, start + classes - 1)
         density = lambda x, a=a: (a * np.log(rows(x))).sum()  # noqa: E731
         np.testing.assert_allclose(found.pull[part], slope(density, place[part]), atol=1e-6)
@@ -200,7 +200,7 @@ def test_shares_of_what_is_drawn():
     np.testing.assert_allclose((between.z >= 0).mean(axis=0), 0.75, atol=0.011)
 
 
-def test_population_law_against_a_grid():
+def test_population_dist_against_a_grid():
     """Known rates: the collapsed likelihood on a grid of (p_D, p_FA), flat priors."""
     asked = made(rates="known", metric="precision", target="population")
     data, gold = draw(asked, Plan(40, (2, 1), 4), 7, 1)
@@ -217,13 +217,15 @@ def test_population_law_against_a_grid():
         log_p += np.log(given[0] * of_prediction[0] + given[1] * of_prediction[1])
     weight = np.exp(log_p - log_p.max()) / np.exp(log_p - log_p.max()).sum()
     value = 0.4 * p_d / (0.4 * p_d + 0.6 * p_fa)
-    law = law_of_metric(asked, data, gold, KEY)[0]
-    assert law.mean == pytest.approx((weight * value).sum(), abs=1e-3)
-    assert law.sd == pytest.approx(np.sqrt((weight * value**2).sum() - (weight * value).sum() ** 2), rel=5e-3)
+    dist = dist_of_metric(asked, data, gold, KEY)[0]
+    assert dist.mean == pytest.approx((weight * value).sum(), abs=1e-3)
+    assert dist.sd == pytest.approx(
+        np.sqrt((weight * value**2).sum() - (weight * value).sum() ** 2), rel=5e-3
+    )
 
 
 @pytest.mark.slow
-def test_width_of_the_population_law_against_draws():
+def test_width_of_the_population_dist_against_draws():
     """Widths were 1 to 2 % too small: the two counts and the two rates were not spread independently.
 
     A plan states the mean width of many sets. One set's nodes miss its width by up to 1 %, in both
@@ -239,9 +241,9 @@ def test_width_of_the_population_law_against_draws():
         i, j = np.unravel_index(cell, table.probability.shape)
         a, b = table.a[i], table.b[j]
         false, true = rng.beta(table.n1 - a + 1, table.n0 - b + 1), rng.beta(a + 1, b + 1)
-        law, exact = law_of_metric(asked, data, gold, KEY)[0], DrawsEstimate(0.7 * (1 - false) + 0.3 * true)
-        assert law.sd == pytest.approx(exact.sd, rel=5e-3)  # draws: 1.1e-3
-        widths = [np.subtract(*one.interval(0.95)[1::-1]) for one in (law, exact)]
+        dist, exact = dist_of_metric(asked, data, gold, KEY)[0], DrawsEstimate(0.7 * (1 - false) + 0.3 * true)
+        assert dist.sd == pytest.approx(exact.sd, rel=5e-3)  # draws: 1.1e-3
+        widths = [np.subtract(*one.interval(0.95)[1::-1]) for one in (dist, exact)]
         ratios.append(widths[0] / widths[1])
     assert np.mean(ratios) == pytest.approx(1, abs=4e-3) and np.abs(np.subtract(ratios, 1)).max() < 0.015
     k = confusion_nodes(table, 4096)

@@ -42,13 +42,13 @@ def right(chance, is_right, classes):
     return chance if is_right else (1 - chance) / (classes - 1)
 
 
-def difficulty_terms(own, p, phi, law, classes):
+def difficulty_terms(own, p, phi, dist, classes):
     """Of one sample's labels [(t, k)]: integrals of p[c] Beta(delta) prod p(label) delta^m, m = 0, 1, 2."""
     found = np.zeros((classes, 3))
     for c in range(classes):
 
         def density(delta, power, c=c):
-            value = p[c] * stats.beta.pdf(delta, *law) * delta**power
+            value = p[c] * stats.beta.pdf(delta, *dist) * delta**power
             for t, k in own:
                 error = (delta + phi[t] - delta * phi[t]) * (classes - 1) / classes
                 value *= right(1 - error, k == c, classes)
@@ -59,12 +59,12 @@ def difficulty_terms(own, p, phi, law, classes):
     return found
 
 
-def difficulty_log_likelihood(labels, sizes, p, phi, law):
+def difficulty_log_likelihood(labels, sizes, p, phi, dist):
     """log p(labels), class posterior, mean and standard deviation of each difficulty."""
     samples, _, classes = sizes
     total, posterior, mean, sd = 0.0, [], [], []
     for i in range(samples):
-        terms = difficulty_terms([(t, k) for j, t, k in labels if j == i], p, phi, law, classes)
+        terms = difficulty_terms([(t, k) for j, t, k in labels if j == i], p, phi, dist, classes)
         evidence, first, second = terms.sum(axis=0)
         total += math.log(evidence)
         posterior.append(terms[:, 0] / evidence)
@@ -74,7 +74,8 @@ def difficulty_log_likelihood(labels, sizes, p, phi, law):
 
 
 def glad_em(labels, sizes, *, steps):
-    """Whitehill et al.'s EM from alpha = b = 1: prior, alpha, b and T. N(1, 1) laws, prior learned."""
+    """Whitehill et al.'s EM from alpha = b = 1: prior, alpha, b and T. N(1, 1) distributions, prior
+    learned."""
     samples, labelers, classes = sizes
     alpha, b, p = np.ones(labelers), np.ones(samples), np.zeros(classes)
     for _, _, k in labels:

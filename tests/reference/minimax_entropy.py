@@ -6,7 +6,7 @@ Nothing here imports the package under test. `labels` are (sample, labeler, labe
 import math
 
 
-def law(sigma_t, tau_i, c):
+def dist(sigma_t, tau_i, c):
     """p(label | class c) of one labeler on one sample: proportional to exp(sigma + tau)."""
     logits = [s + (tau_i[c][k] if tau_i is not None else 0.0) for k, s in enumerate(sigma_t[c])]
     total = sum(math.exp(v) for v in logits)
@@ -22,7 +22,7 @@ def posteriors(labels, sigma, tau, prior, size):
             value = prior[c]
             for j, t, k in labels:
                 if j == i:
-                    value *= law(sigma[t], None if tau is None else tau[i], c)[k]
+                    value *= dist(sigma[t], None if tau is None else tau[i], c)[k]
             terms.append(value)
         found.append([v / sum(terms) for v in terms])
         log_likelihood += math.log(sum(terms))
@@ -37,7 +37,7 @@ def gradients(labels, sigma, tau, q, alpha, beta):
     by_i = None if tau is None else [[[-beta * v for v in row] for row in s] for s in tau]
     for i, t, k in labels:
         for c in range(classes):
-            p = law(sigma[t], None if tau is None else tau[i], c)
+            p = dist(sigma[t], None if tau is None else tau[i], c)
             for other in range(classes):
                 change = q[i][c] * ((other == k) - p[other])
                 by_t[t][c][other] += change

@@ -42,10 +42,10 @@ def test_one_judge_is_the_posterior_by_quadrature(counts):
     below = np.cumsum(density) / density.sum()
     exact = np.interp([0.025, 0.5, 0.975], below, theta)
     tables, _, shares = draws(*of_counts(*counts))
-    law = class_shares(tables[..., -1].sum(axis=2))[1]
+    dist = class_shares(tables[..., -1].sum(axis=2))[1]
     for found in (
         np.quantile(shares[:, 0, 1], [0.025, 0.5, 0.975]),
-        law._quantile(np.array([0.025, 0.5, 0.975])),
+        dist._quantile(np.array([0.025, 0.5, 0.975])),
     ):
         np.testing.assert_allclose(found, exact, atol=0.025)
 

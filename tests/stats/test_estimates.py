@@ -1,4 +1,4 @@
-"""The three kinds of law, and their intervals, against brute force and scipy."""
+"""The three kinds of distribution, and their intervals, against brute force and scipy."""
 
 import pickle
 
@@ -41,13 +41,13 @@ def estimate_of(name):
 
 @pytest.mark.parametrize("name", LAWS)
 def test_density_estimate_against_scipy(name):
-    law, estimate = LAWS[name], estimate_of(name)
+    dist, estimate = LAWS[name], estimate_of(name)
     np.testing.assert_allclose(estimate.grid_mass, 1, atol=1e-9)
-    np.testing.assert_allclose([estimate.mean, estimate.sd], [law.mean(), law.std()], atol=1e-8)
-    np.testing.assert_allclose(estimate.equal_tails(0.9), law.ppf([0.05, 0.95]), atol=1e-7)
+    np.testing.assert_allclose([estimate.mean, estimate.sd], [dist.mean(), dist.std()], atol=1e-8)
+    np.testing.assert_allclose(estimate.equal_tails(0.9), dist.ppf([0.05, 0.95]), atol=1e-7)
     np.testing.assert_allclose(estimate.mode, MODES[name], atol=1e-5)
     draws = estimate.sample(jax.random.key(0), 4000)
-    assert stats.kstest(draws, law.cdf).pvalue > 1e-4
+    assert stats.kstest(draws, dist.cdf).pvalue > 1e-4
 
 
 def test_region_of_two_peaks_is_a_union():
@@ -79,23 +79,23 @@ def test_draws_that_differ_by_rounding_are_equal():
     """Differences of two accuracies: .35 - .3 and .55 - .5 are one number."""
     draws = np.tile([0.35 - 0.3, 0.55 - 0.5, 0.85 - 0.8], 40)
     assert np.unique(draws).size > 1
-    law = DrawsEstimate(draws)
-    assert law.sd == 0 and law.density(np.array([0.04, law.mean])).tolist() == [0, np.inf]
+    dist = DrawsEstimate(draws)
+    assert dist.sd == 0 and dist.density(np.array([0.04, dist.mean])).tolist() == [0, np.inf]
     many = DrawsEstimate(np.append(draws, [0.2, 0.2 + 1e-12]))
     assert many._atoms.values.size == 3
 
 
 @pytest.mark.parametrize("name", LAWS)
 @pytest.mark.parametrize("level", [0.5, 0.95])
-def test_highest_density_region_by_root_finding_on_the_true_law(name, level):
-    """A unimodal law: the interval [a, ppf(cdf(a) + level)] whose two ends are equally dense."""
-    law, estimate = LAWS[name], estimate_of(name)
+def test_highest_density_region_by_root_finding_on_the_true_dist(name, level):
+    """A unimodal distribution: the interval [a, ppf(cdf(a) + level)] whose two ends are equally dense."""
+    dist, estimate = LAWS[name], estimate_of(name)
 
     def gap(tail):
-        return law.pdf(law.ppf(tail)) - law.pdf(law.ppf(tail + level))
+        return dist.pdf(dist.ppf(tail)) - dist.pdf(dist.ppf(tail + level))
 
     tail = brentq(gap, 1e-12, 1 - level - 1e-12, xtol=1e-15)
-    expected = law.ppf([tail, tail + level])
+    expected = dist.ppf([tail, tail + level])
     region = estimate.region(level)
     np.testing.assert_allclose(region.intervals, [expected], rtol=0, atol=2e-9)
     assert region.mass == pytest.approx(level, abs=1e-9)
@@ -105,7 +105,7 @@ def test_highest_density_region_by_root_finding_on_the_true_law(name, level):
     assert ends.high - ends.low == pytest.approx(expected[1] - expected[0], abs=1e-9)
 
 
-def test_a_law_that_is_highest_at_its_end():
+def test_a_dist_that_is_highest_at_its_end():
     """Beta(3, 1), density 3 x^2: all intervals end at 1, quantiles are cube roots."""
     grid = np.linspace(0, 1, 2001)
     estimate = DensityEstimate(grid, 3 * grid**2)
@@ -118,9 +118,9 @@ def test_a_law_that_is_highest_at_its_end():
 
 
 def test_a_flat_density_has_no_smaller_region_than_its_plateau():
-    law = DensityEstimate(np.linspace(0, 1, 101), np.ones(101))
-    assert law.region(0.9).intervals == ((0.0, 1.0),) and law.region(0.9).mass == pytest.approx(1)
-    low, high = law.interval(0.9)
+    dist = DensityEstimate(np.linspace(0, 1, 101), np.ones(101))
+    assert dist.region(0.9).intervals == ((0.0, 1.0),) and dist.region(0.9).mass == pytest.approx(1)
+    low, high = dist.interval(0.9)
     assert high - low == pytest.approx(0.9, abs=1e-12)
 
 
@@ -145,7 +145,7 @@ def test_pmf_estimate_by_direct_sums(counts, level):
     assert inside.sum() == fewest
 
 
-def test_the_density_of_a_lattice_law_is_close_to_that_of_its_limit():
+def test_the_density_of_a_lattice_dist_is_close_to_that_of_its_limit():
     """Binomial(400, .3)/400 against the normal density; sd is 9 atoms, so bins of sd/5 would be ragged."""
     k = np.arange(401)
     estimate = PmfEstimate(k / 400, stats.binom(400, 0.3).pmf(k), lattice=True)
@@ -156,32 +156,36 @@ def test_the_density_of_a_lattice_law_is_close_to_that_of_its_limit():
 
 def test_an_interval_is_a_pair_and_knows_its_mass_also_when_copied():
     values, weights = np.array([0.0, 0.5, 1.0]), np.array([0.1, 0.6, 0.3])
-    for law in (PmfEstimate(values, weights), DrawsEstimate(np.repeat(values, [1, 6, 3]))):
-        for ends in (law.interval(0.8), law.equal_tails(0.8), pickle.loads(pickle.dumps(law.interval(0.8)))):
+    for dist in (PmfEstimate(values, weights), DrawsEstimate(np.repeat(values, [1, 6, 3]))):
+        for ends in (
+            dist.interval(0.8),
+            dist.equal_tails(0.8),
+            pickle.loads(pickle.dumps(dist.interval(0.8))),
+        ):
             low, high = ends
             assert (ends.low, ends.high) == (low, high) and len(ends) == 2
             assert ends.mass == pytest.approx(weights[(values >= low) & (values <= high)].sum())
-    assert repr(law.interval(0.8)).endswith(f"mass={ends.mass})")
+    assert repr(dist.interval(0.8)).endswith(f"mass={ends.mass})")
 
 
-def test_a_law_that_is_never_defined_is_nan_everywhere():
+def test_a_dist_that_is_never_defined_is_nan_everywhere():
     nothing = PmfEstimate(np.zeros(0), np.zeros(0), 0.0)
     draws = DrawsEstimate(np.full(7, np.nan))
     assert draws.probability_defined == 0
-    for law in (nothing, draws):
-        assert np.isnan([law.mean, law.sd, law.mode, *law.interval(), *law.equal_tails()]).all()
-        assert law.region().intervals == () and np.isnan(law.region().mass)
-        assert np.isnan(law.density(np.array([0.2, 0.5]))).all()
-        found = law.sample(jax.random.key(0), 3)
+    for dist in (nothing, draws):
+        assert np.isnan([dist.mean, dist.sd, dist.mode, *dist.interval(), *dist.equal_tails()]).all()
+        assert dist.region().intervals == () and np.isnan(dist.region().mass)
+        assert np.isnan(dist.density(np.array([0.2, 0.5]))).all()
+        found = dist.sample(jax.random.key(0), 3)
         assert found.shape == (3,) and np.isnan(found).all()
 
 
 @pytest.mark.parametrize("level", [0.0, 1.0, -0.1, 95.0, float("nan")])
-def test_every_kind_of_law_refuses_what_is_no_level(level):
+def test_every_kind_of_dist_refuses_what_is_no_level(level):
     grid = np.linspace(0, 1, 11)
-    laws = (PmfEstimate(grid, grid / grid.sum()), DensityEstimate(grid, grid), DrawsEstimate(grid))
-    for law in laws:
-        for method in (law.interval, law.equal_tails, law.region):
+    dists = (PmfEstimate(grid, grid / grid.sum()), DensityEstimate(grid, grid), DrawsEstimate(grid))
+    for dist in dists:
+        for method in (dist.interval, dist.equal_tails, dist.region):
             with pytest.raises(ValueError, match="strictly between 0 and 1"):
                 method(level)
 
@@ -198,17 +202,18 @@ SHAPES = {
     [(1000, 250), *(pytest.param(*c, marks=pytest.mark.slow) for c in ((400, 500), (4000, 100)))],
 )
 def test_the_shortest_interval_of_draws_holds_its_level(name, number, repeats):
-    """The share of the law inside is at least .95 on average; false alarms of each case 1e-4 (3.7 errors).
+    """The share of the posterior inside is at least .95 on average; false alarms of each case 1e-4 (3.7
+    errors).
 
-    Continuous laws: not above .95 either by more than the share of two draws. The mean is inside, and no end
-    is outside what was drawn.
+    Continuous distributions: not above .95 either by more than the share of two draws. The mean is inside,
+    and no end is outside what was drawn.
     """
-    law, rng = SHAPES[name], np.random.default_rng(number)
+    dist, rng = SHAPES[name], np.random.default_rng(number)
     inside = np.empty(repeats)
     for i in range(repeats):
-        draws = law.rvs(number, random_state=rng).astype(float)
+        draws = dist.rvs(number, random_state=rng).astype(float)
         low, high = ends = DrawsEstimate(draws).interval()
-        inside[i] = law.cdf(high) - law.cdf(np.nextafter(low, -np.inf))
+        inside[i] = dist.cdf(high) - dist.cdf(np.nextafter(low, -np.inf))
         assert {low, high} <= set(draws) and low <= draws.mean() <= high
         assert ends.mass == ((draws >= low) & (draws <= high)).mean()
     error = inside.std() / np.sqrt(repeats)
@@ -256,5 +261,5 @@ def test_draws_from_atoms_are_as_many_as_they_are_probable():
 
 
 def test_a_lattice_has_no_density_beyond_its_ends():
-    law = PmfEstimate(np.array([0.25, 0.5, 0.75]), np.array([0.2, 0.5, 0.3]), lattice=True)
-    np.testing.assert_allclose(law.density(np.array([0.1, 0.25, 0.75, 0.9])), [0.0, 0.8, 1.2, 0.0])
+    dist = PmfEstimate(np.array([0.25, 0.5, 0.75]), np.array([0.2, 0.5, 0.3]), lattice=True)
+    np.testing.assert_allclose(dist.density(np.array([0.1, 0.25, 0.75, 0.9])), [0.0, 0.8, 1.2, 0.0])

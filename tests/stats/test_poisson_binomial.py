@@ -1,4 +1,4 @@
-"""The Poisson-binomial law: every entry against 60-digit arithmetic, SciPy, and closed forms."""
+"""The Poisson-binomial distribution: every entry against 60-digit arithmetic, SciPy, and closed forms."""
 
 import mpmath
 import numpy as np
@@ -15,12 +15,12 @@ RELATIVE = 1e-12  # of every probability, however small
 def digits60(x):
     """log PMF of a sum of flips with log-odds x, by the recursion f_k <- f_k (1 - p) + f_{k-1} p."""
     with mpmath.workdps(60):
-        law = [mpmath.mpf(1)]
+        dist = [mpmath.mpf(1)]
         for value in x:
             p = 1 / (1 + mpmath.exp(-mpmath.mpf(float(value))))
             q = 1 / (1 + mpmath.exp(mpmath.mpf(float(value))))
-            law = [low * p + here * q for low, here in zip([0, *law], [*law, 0], strict=True)]
-        return [mpmath.log(v) for v in law]
+            dist = [low * p + here * q for low, here in zip([0, *dist], [*dist, 0], strict=True)]
+        return [mpmath.log(v) for v in dist]
 
 
 def check_all_counts(x, counts=None):

@@ -40,16 +40,17 @@ def known_of(size, known, guess):
 
 
 def test_a_guess_of_one_worth_is_a_dirichlet_multinomial(monkeypatch):
-    """Three classes, 4 of 14 known, worth 2: the law of what is left in closed form, 5 standard errors."""
+    """Three classes, 4 of 14 known, worth 2: the posterior of what is left in closed form, 5 standard
+    errors."""
     monkeypatch.setattr(ppi, "_WORTH", np.array([2.0]))
     monkeypatch.setattr(ppi, "_SHARPNESS", {1.0: 1.0})
     known, guess = np.array([3, 1, 0]), np.array([0.5, 0.3, 0.2])
     left = drawn(known_of([14], [known], [guess]))[:, 0] - known
-    law = stats.dirichlet_multinomial(2 * guess + 0.5 / 3 + known, 10)
+    dist = stats.dirichlet_multinomial(2 * guess + 0.5 / 3 + known, 10)
     for row in ([10, 0, 0], [7, 3, 0], [6, 2, 2], [5, 4, 1], [9, 1, 0]):
-        p = law.pmf(row)
+        p = dist.pmf(row)
         assert abs((left == row).all(axis=1).mean() - p) < 5 * np.sqrt(p / DRAWS)  # two-sided 6e-7
-    np.testing.assert_allclose(left.mean(0), law.mean(), atol=5 * np.sqrt(np.diag(law.cov()).max() / DRAWS))
+    np.testing.assert_allclose(left.mean(0), dist.mean(), atol=5 * np.sqrt(np.diag(dist.cov()).max() / DRAWS))
 
 
 def two_strata_by_quadrature(size, known, guess, second=None):

@@ -35,7 +35,7 @@ def test_ppi_python_gives_the_same():
     large = example(1, 40_000, 10_000)
     ours = ppi_mean(large[0][large[2]], large[1], gold_sample(large[2]), target="population")
     low, high = ppi.ppi_mean_ci(large[0][large[2]], large[1][large[2]], large[1][~large[2]], alpha=0.05)
-    np.testing.assert_allclose(ours.law.interval(0.95), [low[0], high[0]], atol=3e-4)
+    np.testing.assert_allclose(ours.dist.interval(0.95), [low[0], high[0]], atol=3e-4)
 
 
 def test_gold_only_is_the_textbook():
@@ -49,7 +49,7 @@ def test_gold_only_is_the_textbook():
     error = y[has].std(ddof=1) * np.sqrt((1 - n / size) / n)
     assert (found.value, found.standard_error) == (pytest.approx(y[has].mean()), pytest.approx(error))
     expected = stats.t.interval(0.95, n - 1, y[has].mean(), error)
-    np.testing.assert_allclose(found.law.interval(0.95), expected, rtol=1e-3)  # the tails outside [0, 1]
+    np.testing.assert_allclose(found.dist.interval(0.95), expected, rtol=1e-3)  # the tails outside [0, 1]
 
 
 def test_best_power_is_least_squares():
@@ -64,7 +64,7 @@ def test_best_power_is_least_squares():
     leverage = 1 / n + x**2 / (x @ x)
     expected = np.sqrt((1 - n / has.size) * (residual**2 / (1 - leverage)).sum()) / n
     assert found.standard_error == pytest.approx(expected, rel=1e-12)
-    assert found.converged and found.law.freedom == n - 2
+    assert found.converged and found.dist.freedom == n - 2
 
 
 def test_average_over_every_possible_sample():
@@ -88,7 +88,7 @@ def test_all_gold_is_certain_and_right():
     every = gold_sample(np.ones(50, bool))
     found = ppi_mean(y, f, every)
     assert found.value == pytest.approx(y.mean()) and found.standard_error == 0
-    assert found.law.interval(0.95).low == pytest.approx(y.mean())
+    assert found.dist.interval(0.95).low == pytest.approx(y.mean())
 
 
 def test_ratio_is_the_mean_of_its_linear_form():
@@ -105,7 +105,7 @@ def test_ratio_is_the_mean_of_its_linear_form():
     assert found.standard_error == pytest.approx(line.standard_error / bottom)
     only = ppi_ratio((truth[has], y[has]), (hat, f), gold, power=0.0)
     assert only.value == pytest.approx(truth[has].sum() / y[has].sum())
-    assert only.num_informative == y[has].sum() and only.law.freedom == y[has].sum() - 1
+    assert only.num_informative == y[has].sum() and only.dist.freedom == y[has].sum() - 1
 
 
 def test_strata_are_weighted_by_their_size():
@@ -118,7 +118,7 @@ def test_strata_are_weighted_by_their_size():
     assert found.value == pytest.approx(sum(v.mean() * size / 300 for v, size in parts))
     variance = sum((size / 300) ** 2 * v.var(ddof=1) / v.size * (1 - v.size / size) for v, size in parts)
     assert found.standard_error == pytest.approx(np.sqrt(variance))
-    assert found.law.freedom == 58
+    assert found.dist.freedom == 58
     equal = gold_sample(has, inclusion=np.where(stratum == 0, 0.1, 0.4), strata=stratum)
     again = ppi_mean(y[has], f, equal, power=0.0, surprise=0.0)
     assert (again.value, again.standard_error) == (found.value, pytest.approx(found.standard_error))
@@ -146,18 +146,18 @@ def test_inclusion_weights():
 )
 def test_agreeing_gold_is_not_certainty(y, f):
     gold = gold_sample(np.arange(300) < 30)
-    laws = [ppi_mean(y, f, gold, surprise=surprise).law for surprise in (0.5, 0.0)]
-    usual, textbook = (np.diff(law.interval(0.95))[0] for law in laws)
+    dists = [ppi_mean(y, f, gold, surprise=surprise).dist for surprise in (0.5, 0.0)]
+    usual, textbook = (np.diff(dist.interval(0.95))[0] for dist in dists)
     assert 0.03 < usual < 0.1 and textbook < 1e-9  # 30 of 30 right: the rule of three says .1
 
 
 def test_too_little_gold_says_nothing():
     gold, zeros = gold_sample(np.arange(100) < 5), np.zeros(100)
     found = ppi_ratio((zeros[:5], np.eye(5)[0]), (zeros, zeros + 0.2), gold)
-    assert found.num_informative == 1 and found.law.freedom == 1
-    assert found.law.interval(0.9).high > 0.7  # one sample, wrong: the ratio may be nearly anything
+    assert found.num_informative == 1 and found.dist.freedom == 1
+    assert found.dist.interval(0.9).high > 0.7  # one sample, wrong: the ratio may be nearly anything
     found = ppi_ratio((zeros[:5], zeros[:5]), (zeros + 0.1, zeros + 0.2), gold)
-    assert found.num_informative == 0 and np.diff(found.law.interval(0.9)) == pytest.approx(0.9)
+    assert found.num_informative == 0 and np.diff(found.dist.interval(0.9)) == pytest.approx(0.9)
     nothing = ppi_ratio((zeros[:5], zeros[:5]), (zeros, zeros), gold)
     assert np.isinf(nothing.standard_error)  # 0/0 in the gold and in the predictions
 
@@ -213,7 +213,7 @@ def coverage(size, gold, share, sharp, **options):
         f = 1 / (1 + np.exp(-sharp * x - np.log(share / (1 - share))))
         has = np.zeros(size, bool)
         has[rng.permutation(size)[:gold]] = True
-        low, high = ppi_mean(y[has], f, gold_sample(has), **options).law.interval(0.95)
+        low, high = ppi_mean(y[has], f, gold_sample(has), **options).dist.interval(0.95)
         rows.append([low <= y.mean() <= high, high - low])
     return np.mean(rows, axis=0)
 

@@ -32,16 +32,16 @@ def below(place, flat=0.1):
 
 
 def test_mean_and_quantiles_by_quadrature():
-    law = predictive(PARTS, 0.1)
+    dist = predictive(PARTS, 0.1)
     mean = sum(quad(lambda z: expit(z) * density(z), a, b)[0] for a, b in pairwise(np.linspace(-25, 25, 101)))
-    assert law.mean == pytest.approx(mean, abs=2e-4)
+    assert dist.mean == pytest.approx(mean, abs=2e-4)
     for p in (0.01, 0.025, 0.2, 0.5, 0.8, 0.975, 0.99):
-        assert below(np.quantile(law.draws, p)) == pytest.approx(p, abs=5e-4)
+        assert below(np.quantile(dist.draws, p)) == pytest.approx(p, abs=5e-4)
 
 
 def test_no_opinion_says_nothing_and_a_sure_one_all():
-    law = predictive((), 1.0)
-    np.testing.assert_allclose(law.draws, (np.arange(4000) + 0.5) / 4000, atol=1e-4)
+    dist = predictive((), 1.0)
+    np.testing.assert_allclose(dist.draws, (np.arange(4000) + 0.5) / 4000, atol=1e-4)
     for scale in (0.1, 1e-3, 1e-5):
         low, high = predictive([(1.4, scale)], 0.02).equal_tails(0.9)
         assert low < expit(1.4) < high < low + scale
@@ -49,7 +49,7 @@ def test_no_opinion_says_nothing_and_a_sure_one_all():
     assert (predictive([(1.4, 1e-5)], 0.02).draws < 0.5).mean() == pytest.approx(0.01, abs=5e-4)
 
 
-def test_other_bounds_are_the_same_law_stretched():
+def test_other_bounds_are_the_same_dist_stretched():
     unit = predictive(PARTS, 0.1)
     for low, high in ((-1.0, 1.0), (-0.03, 0.03), (0.0, 7.5)):
         wide = predictive(PARTS, 0.1, (low, high))
@@ -69,7 +69,7 @@ def test_what_draws_say():
 def test_a_ratio_of_counts_may_be_one():
     """Half a count is added and taken away again: what all draws say is in the interval."""
     said = (opinion(np.ones(50), 40.0)[0], 0.2)
-    law = predictive([said], 0.02, size=40.0)
-    assert law.interval(0.95).high == 1 and (law.draws == 1).mean() > 0.3
+    dist = predictive([said], 0.02, size=40.0)
+    assert dist.interval(0.95).high == 1 and (dist.draws == 1).mean() > 0.3
     half = (opinion(np.full(50, 0.5), 40.0)[0], 1e-4)
     assert predictive([half], 1e-6, size=40.0).mean == pytest.approx(0.5, abs=1e-4)

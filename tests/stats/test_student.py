@@ -1,4 +1,4 @@
-"""The bounded t law against scipy's t, quadrature and its own draws."""
+"""The bounded t distribution against scipy's t, quadrature and its own draws."""
 
 from itertools import pairwise
 
@@ -21,11 +21,13 @@ KEY = jax.random.key(0)
 
 
 @pytest.mark.parametrize("law", LAWS)
-def test_density_moments_and_intervals(law):
+def test_density_moments_and_intervals(dist):
     def height(x):
-        return stats.t.pdf(x, law.freedom, law.centre, law.scale)
+        return stats.t.pdf(x, dist.freedom, dist.centre, dist.scale)
 
-    breaks = sorted({0.0, 1.0, *np.clip(law.centre + law.scale * np.array([-9, -2, 0, 2, 9]), 0, 1).tolist()})
+    breaks = sorted(
+        {0.0, 1.0, *np.clip(dist.centre + dist.scale * np.array([-9, -2, 0, 2, 9]), 0, 1).tolist()}
+    )
 
     def over(f, low=0.0, high=1.0):
         ends = sorted({low, high, *(b for b in breaks if low < b < high)})
@@ -34,10 +36,10 @@ def test_density_moments_and_intervals(law):
     mass = over(height)
     mean = over(lambda x: x * height(x)) / mass
     sd = np.sqrt(over(lambda x: (x - mean) ** 2 * height(x)) / mass)
-    np.testing.assert_allclose([law.mean, law.sd], [mean, sd], rtol=1e-7)
-    np.testing.assert_allclose(law.density(np.array([0.31, 1.1])), [height(0.31) / mass, 0.0], rtol=1e-10)
+    np.testing.assert_allclose([dist.mean, dist.sd], [mean, sd], rtol=1e-7)
+    np.testing.assert_allclose(dist.density(np.array([0.31, 1.1])), [height(0.31) / mass, 0.0], rtol=1e-10)
     for level in (0.5, 0.95):
-        shortest, tails = law.interval(level), law.equal_tails(level)
+        shortest, tails = dist.interval(level), dist.equal_tails(level)
         for found in (shortest, tails):
             np.testing.assert_allclose(over(height, found.low, found.high) / mass, level, rtol=1e-8)
         np.testing.assert_allclose(over(height, 0.0, tails.low) / mass, (1 - level) / 2, rtol=1e-7)
@@ -46,14 +48,14 @@ def test_density_moments_and_intervals(law):
         inner = min(height(shortest.low), height(shortest.high))
         outside = [x for x in np.linspace(0, 1, 301) if not shortest.low <= x <= shortest.high]
         assert all(height(x) <= inner * (1 + 1e-9) for x in outside)
-    assert law.region(0.9).intervals[0] == law.interval(0.9)
+    assert dist.region(0.9).intervals[0] == dist.interval(0.9)
 
 
 def test_without_bounds_it_is_the_textbook():
-    law = StudentEstimate(2.0, 0.5, 7.0)
-    np.testing.assert_allclose(law.interval(0.9), stats.t.interval(0.9, 7, 2.0, 0.5), rtol=1e-12)
-    assert (law.mean, law.mode) == (2.0, 2.0)
-    np.testing.assert_allclose(law.sd, stats.t(7, 2.0, 0.5).std(), rtol=1e-12)
+    dist = StudentEstimate(2.0, 0.5, 7.0)
+    np.testing.assert_allclose(dist.interval(0.9), stats.t.interval(0.9, 7, 2.0, 0.5), rtol=1e-12)
+    assert (dist.mean, dist.mode) == (2.0, 2.0)
+    np.testing.assert_allclose(dist.sd, stats.t(7, 2.0, 0.5).std(), rtol=1e-12)
     assert np.isnan(StudentEstimate(0.0, 1.0, 1.0).mean)
     assert np.isinf(StudentEstimate(0.0, 1.0, 2.0).sd)
 

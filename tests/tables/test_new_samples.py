@@ -17,45 +17,45 @@ def known(hits, misses):
 
 @pytest.mark.parametrize(("hits", "misses"), [(20, 0), (8, 2), (62, 18), (0, 30), (900_000, 100_000)])
 def test_known_counts_give_jeffreys_posterior(hits, misses):
-    law, beta = known(hits, misses), stats.beta(hits + 0.5, misses + 0.5)
-    np.testing.assert_allclose([law.mean, law.sd], [hits / (hits + misses), beta.std()], rtol=1e-9)
+    dist, beta = known(hits, misses), stats.beta(hits + 0.5, misses + 0.5)
+    np.testing.assert_allclose([dist.mean, dist.sd], [hits / (hits + misses), beta.std()], rtol=1e-9)
     ends = beta.ppf([0.025, 0.975])
     np.testing.assert_allclose(
-        law.interval(0.95), [ends[0] if hits else 0, ends[1] if misses else 1], atol=5e-6
+        dist.interval(0.95), [ends[0] if hits else 0, ends[1] if misses else 1], atol=5e-6
     )
-    np.testing.assert_allclose(law.p_above(0.8), beta.sf(0.8), atol=1e-5)
+    np.testing.assert_allclose(dist.p_above(0.8), beta.sf(0.8), atol=1e-5)
     at = beta.ppf([0.2, 0.5, 0.9])
-    np.testing.assert_allclose(law.density(at), beta.pdf(at), rtol=2e-3)
-    assert law.density(np.array([-0.1, 1.1])).tolist() == [0.0, 0.0]
+    np.testing.assert_allclose(dist.density(at), beta.pdf(at), rtol=2e-3)
+    assert dist.density(np.array([-0.1, 1.1])).tolist() == [0.0, 0.0]
 
 
 def test_a_mixture_is_what_draws_of_counts_and_shares_say():
     rng = np.random.default_rng(0)
     hits = rng.binomial(1000, 0.8, 5000)
-    law = NewShare(hits, 1000 - hits, np.full(hits.size, 1 / hits.size))
+    dist = NewShare(hits, 1000 - hits, np.full(hits.size, 1 / hits.size))
     drawn = rng.beta(np.repeat(hits, 200) + 0.5, np.repeat(1000 - hits, 200) + 0.5)
-    np.testing.assert_allclose([law.mean, law.sd], [hits.mean() / 1000, drawn.std()], rtol=3e-3)
-    np.testing.assert_allclose(law.interval(0.9), np.quantile(drawn, [0.05, 0.95]), atol=2e-4)
+    np.testing.assert_allclose([dist.mean, dist.sd], [hits.mean() / 1000, drawn.std()], rtol=3e-3)
+    np.testing.assert_allclose(dist.interval(0.9), np.quantile(drawn, [0.05, 0.95]), atol=2e-4)
 
 
 def test_parts_far_apart_and_narrow_are_a_mixture_all_the_same():
     hits = stats.beta(8, 2).ppf((np.arange(4000) + 0.5) / 4000) * 1e6
-    law = NewShare(hits, 1e6 - hits, np.full(4000, 1 / 4000))
-    np.testing.assert_allclose(law.interval(0.95), stats.beta(8, 2).ppf([0.025, 0.975]), atol=1e-3)
-    np.testing.assert_allclose(law.sd, stats.beta(8, 2).std(), rtol=1e-3)
+    dist = NewShare(hits, 1e6 - hits, np.full(4000, 1 / 4000))
+    np.testing.assert_allclose(dist.interval(0.95), stats.beta(8, 2).ppf([0.025, 0.975]), atol=1e-3)
+    np.testing.assert_allclose(dist.sd, stats.beta(8, 2).std(), rtol=1e-3)
 
 
 @pytest.mark.parametrize("size", [4, 30, 300])
 def test_near_parts_that_are_one_are_the_mixture_of_all(size):
     """400 parts that overlap, as one by one: by the sum of SciPy's distributions."""
     shares = stats.beta(4, 1.5).ppf((np.arange(400) + 0.5) / 400)
-    law = NewShare(size * shares, size * (1 - shares), np.full(400, 1 / 400))
-    assert law._parts[0].size < 300
+    dist = NewShare(size * shares, size * (1 - shares), np.full(400, 1 / 400))
+    assert dist._parts[0].size < 300
     beta = stats.beta(size * shares[:, None] + 0.5, size * (1 - shares[:, None]) + 0.5)
     at = np.array([0.3, 0.6, 0.8, 0.95])
-    np.testing.assert_allclose([law.p_above(x) for x in at], beta.sf(at).mean(axis=0), atol=4e-4)
+    np.testing.assert_allclose([dist.p_above(x) for x in at], beta.sf(at).mean(axis=0), atol=4e-4)
     second = (beta.var() + beta.mean() ** 2).mean()
-    np.testing.assert_allclose(law.sd, np.sqrt(second - beta.mean().mean() ** 2), rtol=1e-3)
+    np.testing.assert_allclose(dist.sd, np.sqrt(second - beta.mean().mean() ** 2), rtol=1e-3)
 
 
 def test_f1_is_a_function_of_a_share_and_other_metrics_come_from_tables():
@@ -63,16 +63,16 @@ def test_f1_is_a_function_of_a_share_and_other_metrics_come_from_tables():
     new, rng = NewSamples(TableDraws(np.tile(table, (4, 1, 1)))), np.random.default_rng(1)
     share = rng.beta(12.5, 8.5, 400_000)
     f1 = 2 * share / (1 + share)
-    law = new.estimate("f1")
-    np.testing.assert_allclose([law.mean, law.sd], [24 / 32, f1.std()], rtol=2e-3)
-    np.testing.assert_allclose(law.interval(0.95), np.quantile(f1, [0.025, 0.975]), atol=2e-3)
+    dist = new.estimate("f1")
+    np.testing.assert_allclose([dist.mean, dist.sd], [24 / 32, f1.std()], rtol=2e-3)
+    np.testing.assert_allclose(dist.interval(0.95), np.quantile(f1, [0.025, 0.975]), atol=2e-3)
     place = f1[:200].mean()
-    np.testing.assert_allclose(law.p_above(place), (f1 > place).mean(), atol=4e-3)
-    below, above = law.mean - 0.5 * law.sd, law.mean + 0.5 * law.sd
+    np.testing.assert_allclose(dist.p_above(place), (f1 > place).mean(), atol=4e-3)
+    below, above = dist.mean - 0.5 * dist.sd, dist.mean + 0.5 * dist.sd
     grid = np.linspace(below, above, 2001)
     np.testing.assert_allclose(
-        np.trapezoid(law.density(grid), grid),
-        law.p_above(below) - law.p_above(above), rtol=1e-3,
+        np.trapezoid(dist.density(grid), grid),
+        dist.p_above(below) - dist.p_above(above), rtol=1e-3,
     )  # fmt: skip
     np.testing.assert_allclose(new.estimate("kappa").mean, (0.84 - 0.564) / (1 - 0.564))
     cells = new_tables(np.tile(table, (20_000, 1, 1)), 0) / table.sum()
@@ -95,9 +95,9 @@ def test_what_is_never_defined_stays_so():
     never = NewSamples(TableDraws(np.array([[[5, 0], [3, 0]]])))
     assert np.isnan(never.estimate("precision").mean)
     half = NewSamples(TableDraws(np.array([[[5, 0], [3, 0]], [[5, 0], [2, 1]]])))
-    law = half.estimate("precision")
-    assert law.probability_defined == 0.5
-    np.testing.assert_allclose([law.mean, law.interval(0.5).high], [1.0, 1.0])
+    dist = half.estimate("precision")
+    assert dist.probability_defined == 0.5
+    np.testing.assert_allclose([dist.mean, dist.interval(0.5).high], [1.0, 1.0])
     empty = NewShare(np.zeros(0), np.zeros(0), np.zeros(0), 0.0)
     values = [
         empty.mean,
@@ -113,9 +113,9 @@ def test_what_is_never_defined_stays_so():
 def test_a_share_of_a_known_distribution_for_new_samples():
     rng = np.random.default_rng(3)
     shares = rng.beta(8, 2, 20_000)
-    law = new_share(DrawsEstimate(shares), 50)
+    dist = new_share(DrawsEstimate(shares), 50)
     drawn = rng.beta(50 * shares + 0.5, 50 * (1 - shares) + 0.5)
-    np.testing.assert_allclose([law.mean, law.sd], [shares.mean(), drawn.std()], rtol=2e-2)
+    np.testing.assert_allclose([dist.mean, dist.sd], [shares.mean(), drawn.std()], rtol=2e-2)
     stated = new_share(DrawsEstimate(shares, middle=0.82), 50)
     assert stated.mean == 0.82
     assert np.isnan(new_share(DrawsEstimate(np.array([np.nan])), 50).mean)
@@ -123,11 +123,11 @@ def test_a_share_of_a_known_distribution_for_new_samples():
 
 def test_class_shares_add_up_to_one_and_two_are_jeffreys():
     three = class_shares(np.array([[3, 7, 0], [4, 6, 0]]))
-    np.testing.assert_allclose(sum(law.mean for law in three), 1.0)
+    np.testing.assert_allclose(sum(dist.mean for dist in three), 1.0)
     first, _ = class_shares(np.array([[46, 34]]))
     np.testing.assert_allclose(first.interval(0.95), stats.beta(46.5, 34.5).ppf([0.025, 0.975]), atol=1e-5)
     np.testing.assert_allclose(first.mean, 46 / 80)
-    modes = [law.mode for law in class_shares(np.array([[46, 34, 0]]))]  # and no peak of Jeffreys' prior
+    modes = [dist.mode for dist in class_shares(np.array([[46, 34, 0]]))]  # and no peak of Jeffreys' prior
     np.testing.assert_allclose(modes, [46 / 80, 34 / 80, 0], atol=1e-3)
 
 

@@ -83,16 +83,16 @@ def test_a_paired_difference_for_new_samples_is_that_of_four_cells(name):
     counts = [expected_table(np.eye(3)[rng.integers(0, 3, 40)], symbols, what.num_symbols) for _ in range(2)]
     table, metric = TableDraws(np.array(counts)), named_metric(name, range(3))
     cells, sign = what.decided(metric, 0, 1), -1 if smaller_is_better(metric) else 1
-    law, drawn = new_difference(table, cells, sign), []
+    dist, drawn = new_difference(table, cells, sign), []
     for one in counts:
         first, second, size = (cells * one).sum(axis=(1, 2))
         chance = rng.dirichlet([first + 0.5, second + 0.5, size - first - second + 1], 500_000)
         drawn.append(sign * (chance[:, 0] - chance[:, 1]))
     drawn = np.concatenate(drawn)
-    assert law.above == pytest.approx((drawn > 0).mean(), abs=4.5 * 0.5 / 1000)
-    assert (law.draws > 0).mean() == pytest.approx(law.above, abs=3e-3)
-    np.testing.assert_allclose(law.interval(0.9), np.quantile(drawn, [0.05, 0.95]), atol=4e-3)
-    np.testing.assert_allclose([law.mean, law.sd], [drawn.mean(), drawn.std()], atol=1e-3)
+    assert dist.above == pytest.approx((drawn > 0).mean(), abs=4.5 * 0.5 / 1000)
+    assert (dist.draws > 0).mean() == pytest.approx(dist.above, abs=3e-3)
+    np.testing.assert_allclose(dist.interval(0.9), np.quantile(drawn, [0.05, 0.95]), atol=4e-3)
+    np.testing.assert_allclose([dist.mean, dist.sd], [drawn.mean(), drawn.std()], atol=1e-3)
 
 
 def test_tuples_that_never_occur_may_in_new_samples():

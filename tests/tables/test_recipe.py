@@ -14,7 +14,7 @@ from jtruth.planning.widths import approximate_width, simulated_width
 from jtruth.tables import metrics
 from jtruth.testing import collapse
 from jtruth.testing.binary.empirical_bayes import NormalTable
-from jtruth.testing.binary.exact import law_at, node_table
+from jtruth.testing.binary.exact import dist_at, node_table
 from tests.source import recipes
 
 pytestmark = pytest.mark.usefixtures("few_sweeps")
@@ -40,7 +40,7 @@ def crowd(n=120, classes=2, labelers=4, seed=0):
 
 
 def assert_mirrored(found, atol=1e-9):
-    """Laws of the miss rate and of recall in one answer."""
+    """Distributions of the miss rate and of recall in one answer."""
     one, other = found.metrics["miss_rate"], found.metrics["recall"]
     assert one.mean == pytest.approx(1 - other.mean, abs=atol)
     assert one.probability_defined == pytest.approx(other.probability_defined, abs=1e-9)
@@ -119,9 +119,9 @@ def test_a_million_samples():
     drawn = metrics.named_metric("kappa").of_table(table.draws(KEY, 4000))
     assert abs(kappa.mean - drawn.mean()) < 5 * kappa.sd / np.sqrt(4000)
     assert kappa.sd == pytest.approx(drawn.std(), rel=0.08)
-    # A metric that does not depend on A at all has the law of B.
+    # A metric that does not depend on A at all has the distribution of B.
     npv = metrics.Metric("npv", len, metrics.LinearRatio("npv", (0, 0, 0, 1), (0, 0, 1, 1)), 1)
-    assert table.estimate(npv).mean == pytest.approx(1 - table.count_law(1).mean / table.n0, abs=1e-12)
+    assert table.estimate(npv).mean == pytest.approx(1 - table.count_dist(1).mean / table.n0, abs=1e-12)
 
 
 def test_planning():
@@ -149,10 +149,10 @@ def test_a_metric_that_is_no_ratio_is_served_too(monkeypatch):
     assert low < metrics.named_metric("mcc").of_table(table) < high
     data = collapse(np.array([1.0, -1, 2, -2, 0.5]), np.array([1, 0, 1, 0, 0]))
     moments = jt.testing.moments(jax.numpy.ones(2), jax.numpy.array([0, 1]), jax.numpy.full(2, 0.5))
-    normal = NormalTable(**vars(law_at(data, 0.7, 0.3)), moments=moments)
-    assert normal.estimate("mcc").mean == law_at(data, 0.7, 0.3).estimate("mcc").mean
+    normal = NormalTable(**vars(dist_at(data, 0.7, 0.3)), moments=moments)
+    assert normal.estimate("mcc").mean == dist_at(data, 0.7, 0.3).estimate("mcc").mean
     with pytest.raises(ValueError, match="'mcc' is no ratio of two sums of counts"):
-        jt.testing.normal_law(normal.moments, "mcc")
+        jt.testing.normal_dist(normal.moments, "mcc")
     with pytest.raises(ValueError, match="of one class: name it"):
         metrics.named_metric("miss_rate", "abc")
 

@@ -1,4 +1,5 @@
-"""What-if ranges: the mean and the hull of several laws, and no law; every holder of tables is told of."""
+"""What-if ranges: the mean and the hull of several posteriors, and no posterior; every holder of tables is
+told of."""
 
 from inspect import isabstract
 
@@ -29,7 +30,7 @@ def test_mean_and_hull_by_hand():
     "ask",
     [lambda e: e.density(np.array([0.5])), lambda e: e.sample(jax.random.key(0), 3), lambda e: e.region(0.9)],
 )
-def test_a_range_has_no_law(ask):
+def test_a_range_has_no_dist(ask):
     with pytest.raises(ValueError, match="no probability distribution"):
         ask(RangeEstimate((DrawsEstimate(np.array([0.2, 0.4])),) * 2))
 

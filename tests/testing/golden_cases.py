@@ -19,24 +19,24 @@ def log_odds(case):
         return np.log(rho) - np.log1p(-rho), np.array(case["input"]["yhat"], np.int32)
 
 
-def check_law(law, expected, *, tolerance=1e-12):
+def check_dist(dist, expected, *, tolerance=1e-12):
     """A PmfEstimate against a golden block: mean, sd, undefined mass, intervals, and the PMF where given."""
-    np.testing.assert_allclose(law.mean, expected["mean"], rtol=0, atol=tolerance)
-    np.testing.assert_allclose(law.sd, expected["sd"], rtol=0, atol=tolerance)
+    np.testing.assert_allclose(dist.mean, expected["mean"], rtol=0, atol=tolerance)
+    np.testing.assert_allclose(dist.sd, expected["sd"], rtol=0, atol=tolerance)
     np.testing.assert_allclose(
-        1 - law.probability_defined, expected["undefined_mass"], rtol=0, atol=tolerance
+        1 - dist.probability_defined, expected["undefined_mass"], rtol=0, atol=tolerance
     )
     for level, interval in expected["intervals"].items():
-        found = law.interval(float(level))
+        found = dist.interval(float(level))
         np.testing.assert_allclose(
             found[:2], interval[:2], rtol=0, atol=1e-12
         )  # golden ends have 13 decimals
         np.testing.assert_allclose(found.mass, interval[2], rtol=0, atol=tolerance)
     if "pmf" in expected:
         values, pmf = np.array(expected["values"]), np.array(expected["pmf"])
-        nearest = np.abs(values[:, None] - law.values[None, :]).argmin(1) if law.values.size else []
+        nearest = np.abs(values[:, None] - dist.values[None, :]).argmin(1) if dist.values.size else []
         for v, p, k in zip(values, pmf, nearest, strict=True):
-            found = law.pmf[k] if abs(law.values[k] - v) < 1e-12 else 0.0  # atoms below 1e-13 are left out
+            found = dist.pmf[k] if abs(dist.values[k] - v) < 1e-12 else 0.0  # atoms below 1e-13 are left out
             np.testing.assert_allclose(found, p, rtol=0, atol=tolerance)
 
 

@@ -77,8 +77,8 @@ def test_everything_known_gives_one_table():
         found = count_posterior(np.log(np.eye(3)[y]), np.full(3, 1 / 3), y_pred, key=KEY, alpha=1.0)
     expected = cross_table(y, y_pred, (3, 3))
     assert (found.counts == expected).all() and found.converged
-    law = found.estimate("macro_f1")
-    assert law.sd == 0 and law.probability_defined == 1
+    dist = found.estimate("macro_f1")
+    assert dist.sd == 0 and dist.probability_defined == 1
     # K still is uncertain: its rows are Dirichlet(1 + counts).
     rows = 1.0 + expected
     assert_means(found.confusion, rows / rows.sum(1, keepdims=True))

@@ -22,7 +22,7 @@ def data_of(rho, y):
 
 
 @given(st.lists(sample, min_size=1, max_size=8), st.sampled_from([(1, 1, 1, 1), (2.5, 1, 0.5, 3)]))
-def test_every_law_equals_enumeration(samples, prior):
+def test_every_dist_equals_enumeration(samples, prior):
     rho, y = zip(*samples, strict=True)
     lik = np.array([[1 - r, r] for r in rho])
     post, evidence = su.enumerate_labels(lik, [1.0, 1.0], list(y), alpha=su.beta_rows(*prior))
@@ -31,12 +31,12 @@ def test_every_law_equals_enumeration(samples, prior):
     np.testing.assert_allclose(found.log_evidence, np.log(evidence), rtol=1e-11, atol=1e-11)
     for metric, name in NAMES.items():
         pmf, undefined = su.metric_pmf(table, name)
-        law = found.estimate(metric)
-        np.testing.assert_allclose(1 - law.probability_defined, undefined, atol=1e-12)
-        assert law.values.size == len([p for p in pmf.values() if p > 1e-11]) or law.values.size <= len(pmf)
+        dist = found.estimate(metric)
+        np.testing.assert_allclose(1 - dist.probability_defined, undefined, atol=1e-12)
+        assert dist.values.size == len([p for p in pmf.values() if p > 1e-11]) or dist.values.size <= len(pmf)
         for value, p in pmf.items():
-            near = np.abs(law.values - float(value)) < 1e-12
-            np.testing.assert_allclose(law.pmf[near].sum(), float(p), rtol=0, atol=1e-11)
+            near = np.abs(dist.values - float(value)) < 1e-12
+            np.testing.assert_allclose(dist.pmf[near].sum(), float(p), rtol=0, atol=1e-11)
 
 
 def test_the_window_grows_until_it_holds_the_tails():
@@ -48,20 +48,20 @@ def test_the_window_grows_until_it_holds_the_tails():
     x, y = 0.5 + 0.002 * np.random.default_rng(0).standard_normal(200), (np.arange(200) < 180).astype(int)
     prior = BetaPrior(0.03, 0.03, 15.0, 0.05)
     table = count_table(collapse(x, y), prior)
-    laws = []
+    dists = []
     for symbol in (1, 0):
-        law = np.ones(1)
+        dist = np.ones(1)
         for p in expit(x[y == symbol]):
-            law = np.convolve(law, [1 - p, p])
-        laws.append(np.log(law))
+            dist = np.convolve(dist, [1 - p, p])
+        dists.append(np.log(dist))
     a, b = np.arange(181)[:, None], np.arange(21)[None, :]
-    log_p = laws[0][:, None] + laws[1][None, :] + betaln(a + prior.a_d, b + prior.b_d)
+    log_p = dists[0][:, None] + dists[1][None, :] + betaln(a + prior.a_d, b + prior.b_d)
     log_p += betaln(180 - a + prior.a_f, 20 - b + prior.b_f)
     log_p -= betaln(prior.a_d, prior.b_d) + betaln(prior.a_f, prior.b_f)
     evidence = logsumexp(log_p)
     assert table.log_evidence == pytest.approx(evidence, abs=1e-9)
     mean = (np.exp(log_p - evidence) * a).sum()
-    assert table.count_law(0).mean == pytest.approx(mean, rel=1e-9)
+    assert table.count_dist(0).mean == pytest.approx(mean, rel=1e-9)
 
 
 def test_unknown_prior_equals_brute_force():

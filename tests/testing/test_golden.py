@@ -1,4 +1,4 @@
-"""Binary testing against the reference files: exact posterior, plug-in laws, algorithms, baselines."""
+"""Binary testing against the reference files: exact posterior, plug-in posteriors, algorithms, baselines."""
 
 from functools import partial
 
@@ -16,16 +16,16 @@ from jtruth.testing import (
     exact_step,
     iterate,
     moments,
-    normal_law,
+    normal_dist,
     precision_recall_density,
     ratio_step,
     roc_density,
     steps,
 )
 from jtruth.testing.baselines import prior_marginal_table
-from jtruth.testing.binary.empirical_bayes import class_law, metric_ratio, of_point
-from jtruth.testing.binary.exact import count_table, law_at
-from tests.testing.golden_cases import CASES, METRIC, check_law, log_odds
+from jtruth.testing.binary.empirical_bayes import class_dist, metric_ratio, of_point
+from jtruth.testing.binary.exact import count_table, dist_at
+from tests.testing.golden_cases import CASES, METRIC, check_dist, log_odds
 
 pytestmark = pytest.mark.parametrize("name", CASES)
 PRIORS = {"full_bayes_uniform": BetaPrior(), "full_bayes_Beta(2,1)x(1,3)": BetaPrior(2.0, 1.0, 1.0, 3.0)}
@@ -45,9 +45,9 @@ STEPS = {
     "alg1_paper": partial(ratio_step, mean="marsaglia"),
     "alg1_quad": partial(ratio_step, mean="integral"),
     "alg1_delta2": by_second_order,
-    "alg1_plugin": lambda x, y: of_point(steps.plug_in_step(class_law(x), y)),
+    "alg1_plugin": lambda x, y: of_point(steps.plug_in_step(class_dist(x), y)),
     "alg1_exact_means": exact_step,
-    "alg3": lambda x, y: of_point(steps.labels_step(class_law(x), y)),
+    "alg3": lambda x, y: of_point(steps.labels_step(class_dist(x), y)),
 }
 
 
@@ -61,17 +61,17 @@ def test_exact_posterior(golden, name, field):
     case = golden(f"su_{name}")
     table = count_table(collapse(*log_odds(case)), PRIORS[field])
     for block, metric in METRIC.items():
-        check_law(table.estimate(metric), case[field][block])
+        check_dist(table.estimate(metric), case[field][block])
 
 
-def test_laws_at_an_operating_point_exact(golden, name):
+def test_dists_at_an_operating_point_exact(golden, name):
     case = golden(f"su_{name}")
-    table = law_at(collapse(*log_odds(case)), 0.7, 0.2)
+    table = dist_at(collapse(*log_odds(case)), 0.7, 0.2)
     for block, metric in METRIC.items():
-        check_law(table.estimate(metric), case["eb_exact_at_(.7,.2)"][block])
+        check_dist(table.estimate(metric), case["eb_exact_at_(.7,.2)"][block])
 
 
-def test_moments_and_normal_laws(golden, name):
+def test_moments_and_normal_dists(golden, name):
     case = golden(f"su_{name}")
     x, y = arrays(case)
     for at in case["at_op"]:
@@ -87,16 +87,16 @@ def test_moments_and_normal_laws(golden, name):
                 )
             if not at[block] or "pdf" not in at[block] or not at[block]["pdf"]:
                 continue
-            law = normal_law(m, metric)
-            if not hasattr(law, "grid"):
+            dist = normal_dist(m, metric)
+            if not hasattr(dist, "grid"):
                 continue  # a point mass has no density to compare
             x_at, density = np.array(at[block]["pdf"]["x"]), at[block]["pdf"]["pdf"]
-            inside = (x_at >= law.grid[0]) & (x_at <= law.grid[-1])
-            found = law.density(x_at) * law.grid_mass
+            inside = (x_at >= dist.grid[0]) & (x_at <= dist.grid[-1])
+            found = dist.density(x_at) * dist.grid_mass
             np.testing.assert_allclose(found[inside], np.array(density)[inside], rtol=1e-8, atol=1e-8)
-            mean, mode = law.mean, law.mode
+            mean, mode = dist.mean, dist.mode
             for level in ("0.5", "0.8", "0.95"):
-                summary, region = at[block][f"summary_{level}"], law.region(float(level))
+                summary, region = at[block][f"summary_{level}"], dist.region(float(level))
                 np.testing.assert_allclose(mean, summary["mean"], atol=1e-8)
                 np.testing.assert_allclose(mode, summary["map"], atol=1e-7)  # golden: good to 5e-9
                 ends = (region.intervals[0][0], region.intervals[-1][1])
@@ -143,7 +143,7 @@ def test_prior_marginal_baseline(golden, name):
         pytest.skip("this reference case holds no prior-marginal result")
     table = prior_marginal_table(collapse(*log_odds(case)))
     for block, metric in METRIC.items():
-        check_law(table.estimate(metric), case[field][block], tolerance=1e-10)
+        check_dist(table.estimate(metric), case[field][block], tolerance=1e-10)
 
 
 def test_labelers(golden, name):
@@ -163,6 +163,6 @@ def test_labelers(golden, name):
 def test_joint_estimate_is_a_sum_over_the_table(golden, name):
     table = count_table(collapse(*log_odds(golden(f"su_{name}"))))
     joint = table.joint("precision", "recall")
-    law = table.estimate("recall")
-    np.testing.assert_allclose(joint.mean[1], law.mean, atol=1e-10)
-    np.testing.assert_allclose(np.sqrt(joint.covariance[1, 1]), law.sd, atol=1e-10)
+    dist = table.estimate("recall")
+    np.testing.assert_allclose(joint.mean[1], dist.mean, atol=1e-10)
+    np.testing.assert_allclose(np.sqrt(joint.covariance[1, 1]), dist.sd, atol=1e-10)

@@ -18,7 +18,7 @@ from tests.testing.golden_cases import log_rho_of, random_case
 KEY = jax.random.key(3)
 
 
-def test_laws_given_the_matrix_equal_the_reference_file(multi3):
+def test_dists_given_the_matrix_equal_the_reference_file(multi3):
     case, lik, prior, y_pred = multi3
     found = multiclass_posterior(np.log(lik), prior, y_pred, key=KEY, method="plug_in")
     x, y = log_rho_of(lik, prior), jnp.asarray(y_pred)
@@ -29,17 +29,17 @@ def test_laws_given_the_matrix_equal_the_reference_file(multi3):
     mean, variance = steps.expected_counts(x, y, k)
     np.testing.assert_allclose(mean, case["E_C"], rtol=0, atol=1e-10)
     np.testing.assert_allclose(variance, case["var_C"], rtol=0, atol=1e-10)
-    law = found.estimate("accuracy")
-    np.testing.assert_allclose([law.mean, law.sd**2], [case["acc"]["mean"], case["acc"]["var"]], atol=1e-10)
+    dist = found.estimate("accuracy")
+    np.testing.assert_allclose([dist.mean, dist.sd**2], [case["acc"]["mean"], case["acc"]["var"]], atol=1e-10)
     for true in range(3):
         for symbol in range(3):
-            law = found.table.cell(true, symbol)
-            np.testing.assert_allclose(law.mean, case["E_C"][true][symbol], rtol=0, atol=1e-10)
-            np.testing.assert_allclose(law.sd**2, case["var_C"][true][symbol], rtol=0, atol=1e-9)
+            dist = found.table.cell(true, symbol)
+            np.testing.assert_allclose(dist.mean, case["E_C"][true][symbol], rtol=0, atol=1e-10)
+            np.testing.assert_allclose(dist.sd**2, case["var_C"][true][symbol], rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize(("classes", "symbols"), [(3, 3), (3, 2), (2, 4)])
-def test_laws_given_the_matrix_equal_enumeration(classes, symbols):
+def test_dists_given_the_matrix_equal_enumeration(classes, symbols):
     lik, prior, y_pred = random_case(40, 7, classes, symbols)
     k = np.random.default_rng(0).dirichlet(np.ones(symbols), classes)
     found = GivenMatrix(
@@ -49,27 +49,27 @@ def test_laws_given_the_matrix_equal_enumeration(classes, symbols):
     tables, p = su.count_tables(posterior, y_pred, classes, symbols)
     for true in range(classes):
         for symbol in range(symbols):
-            assert_law(found.cell(true, symbol), tables[:, true, symbol], p)
+            assert_dist(found.cell(true, symbol), tables[:, true, symbol], p)
             total = tables[:, true].sum(1)
             share = np.where(total > 0, tables[:, true, symbol] / np.maximum(total, 1), np.nan)
-            assert_law(found.rate(true, symbol), share, p)
+            assert_dist(found.rate(true, symbol), share, p)
     if symbols >= classes:
         for metric in ("accuracy", "precision[1]", "recall[0]", "f1[1]"):
             names = tuple(map(str, range(classes)))
             asked = named_metric(metric, names)
-            assert_law(found.estimate(asked), asked.of_table(tables), p)
+            assert_dist(found.estimate(asked), asked.of_table(tables), p)
 
 
-def assert_law(law, values, p):
+def assert_dist(dist, values, p):
     defined = ~np.isnan(values)
-    np.testing.assert_allclose(law.probability_defined, p[defined].sum(), atol=1e-12)
+    np.testing.assert_allclose(dist.probability_defined, p[defined].sum(), atol=1e-12)
     if not defined.any():
         return
     weight = p[defined] / p[defined].sum()
-    np.testing.assert_allclose(law.mean, weight @ values[defined], atol=1e-10)
+    np.testing.assert_allclose(dist.mean, weight @ values[defined], atol=1e-10)
     for value in np.unique(values[defined]):
         expected = weight[np.abs(values[defined] - value) < 1e-12].sum()
-        found = law.pmf[np.abs(law.values - value) < 1e-12].sum()
+        found = dist.pmf[np.abs(dist.values - value) < 1e-12].sum()
         np.testing.assert_allclose(found, expected, atol=1e-10)
 
 
@@ -79,16 +79,16 @@ SLOW = ("exact_means", "no_predictions")  # tables drawn by the lines that draw 
 @pytest.mark.parametrize(
     "method", ["plug_in", "sampling", *(pytest.param(m, marks=pytest.mark.slow) for m in SLOW)]
 )
-def test_joint_draws_agree_with_the_laws_of_single_metrics(multi3, method):
-    """Means of 4000 draws within 5 standard errors (normal laws: plus their own error) of the laws."""
+def test_joint_draws_agree_with_the_dists_of_single_metrics(multi3, method):
+    """Means of 4000 draws within 5 standard errors (normal: plus their own error) of the distributions."""
     _, lik, prior, y_pred = multi3
     found = multiclass_posterior(np.log(lik), prior, y_pred, key=KEY, method=method)
     names = ("accuracy", "recall[0]", "precision[1]", "f1[2]", "macro_f1", "kappa", "mcc")
     for name in names:
-        column, law = TableDraws(found.table.counts).estimate(name).draws, found.estimate(name)
+        column, dist = TableDraws(found.table.counts).estimate(name).draws, found.estimate(name)
         assert column.shape == (4000,)
         slack = 3e-3 if method == "sampling" else 1e-12
-        assert abs(column.mean() - law.mean) < 5 * column.std() / np.sqrt(4000) + slack
+        assert abs(column.mean() - dist.mean) < 5 * column.std() / np.sqrt(4000) + slack
     assert found.warnings
 
 
@@ -100,9 +100,9 @@ def test_perfect_labels_leave_no_doubt(method):
     found = multiclass_posterior(log_lik, np.full(3, 1 / 3), y_pred, key=KEY, method=method)
     table = cross_table(y, y_pred, (3, 3))
     for name in (*default_metrics("012")[5:], "accuracy", "balanced_accuracy", "micro_f1"):
-        law, metric = found.estimate(name), named_metric(name, range(3))
-        np.testing.assert_allclose([law.mean, law.mode], metric.of_table(table), atol=1e-12)
-        assert law.sd < 1e-12 and law.probability_defined == 1
+        dist, metric = found.estimate(name), named_metric(name, range(3))
+        np.testing.assert_allclose([dist.mean, dist.mode], metric.of_table(table), atol=1e-12)
+        assert dist.sd < 1e-12 and dist.probability_defined == 1
     for pair in np.ndindex(3, 3):
         np.testing.assert_allclose(found.table.cell(*pair).mean, table[pair], atol=1e-12)
         np.testing.assert_allclose(

@@ -1,4 +1,4 @@
-"""TARS: the rule and its law, three ways and by simulation; counts by every flip of small sets."""
+"""TARS: the rule and its distribution, three ways and by simulation; counts by every flip of small sets."""
 
 import itertools
 
@@ -12,10 +12,10 @@ from jtruth.noise import ConfusionMatrices, DifficultyFallibility, SharedErrors,
 from jtruth.testing.tars import (
     Consolidated,
     consolidate,
-    drawn_law,
-    enumerated_law,
+    drawn_dist,
+    enumerated_dist,
     estimate_counts,
-    independent_law,
+    independent_dist,
     resampled_table,
 )
 
@@ -33,8 +33,8 @@ def test_every_consolidation_of_the_reference_values(golden):
     assert len(cases) == 31
     for case in cases:
         rows = matrices(*np.array(case["q"]).T)
-        law = independent_law(rows, np.array([1 - case["prior"], case["prior"]]))
-        np.testing.assert_allclose([law[0, 1], law[1, 0]], [case["a"], case["b"]], atol=1e-10)
+        dist = independent_dist(rows, np.array([1 - case["prior"], case["prior"]]))
+        np.testing.assert_allclose([dist[0, 1], dist[1, 0]], [case["a"], case["b"]], atol=1e-10)
 
 
 @pytest.mark.parametrize("size", [1, 4, 11, 20])
@@ -42,24 +42,24 @@ def test_signs_equal_label_vectors(size):
     rng = np.random.default_rng(size)
     rows, prior = matrices(*rng.uniform(0.05, 0.6, (2, size))), np.array([0.35, 0.65])
     rows[: size // 2] = rows[0]  # equal labelers are grouped, and two of them tie
-    expected = enumerated_law(rows[None], np.ones((1, 2)), prior)
-    np.testing.assert_allclose(independent_law(rows, prior), expected, atol=EXACT)
+    expected = enumerated_dist(rows[None], np.ones((1, 2)), prior)
+    np.testing.assert_allclose(independent_dist(rows, prior), expected, atol=EXACT)
 
 
 def test_labelers_who_cannot_err_decide():
     """Log-odds of +inf and -inf, labels that nobody of a kind gives, and ties of the others."""
     rows, prior = matrices([0.0, 0.0, 0.3, 0.3, 1.0], [0.4, 0.0, 0.3, 0.3, 0.5]), np.array([0.5, 0.5])
     for some in ([0, 2, 3], [0, 1, 2], [2, 3, 4], [0, 4], [2, 3]):
-        law = independent_law(rows[some], prior)
-        expected = enumerated_law(rows[some][None], np.ones((1, 2)), prior)
-        np.testing.assert_allclose(law, expected, atol=EXACT)
+        dist = independent_dist(rows[some], prior)
+        expected = enumerated_dist(rows[some][None], np.ones((1, 2)), prior)
+        np.testing.assert_allclose(dist, expected, atol=EXACT)
 
 
 def test_more_different_labelers_than_can_be_enumerated_are_drawn():
     rows = matrices(*np.random.default_rng(1).uniform(0.3, 0.45, (2, 37)))
-    assert independent_law(rows, np.array([0.5, 0.5])) is None
+    assert independent_dist(rows, np.array([0.5, 0.5])) is None
     found = consolidate(Labels.from_matrix(np.ones((1, 37), int), 2), ConfusionMatrices(rows), [0.5, 0.5])
-    exact = independent_law(rows[:36], np.array([0.5, 0.5]))
+    exact = independent_dist(rows[:36], np.array([0.5, 0.5]))
     assert 0 < found.error[0] < 0.004
     assert (np.abs(found.rates[0] - exact) < 5 * found.error[0] + 0.01).all()  # one labeler more is little
 
@@ -76,7 +76,7 @@ NOISES = {
 
 
 @pytest.mark.parametrize("name", NOISES)
-def test_the_rule_and_its_law_by_all_label_vectors(name):
+def test_the_rule_and_its_dist_by_all_label_vectors(name):
     """(2) and (5) as they stand; drawn labels within five standard errors."""
     noise, prior = NOISES[name]
     classes, strata = noise.num_classes, noise.strata(noise.num_labelers)
@@ -84,20 +84,20 @@ def test_the_rule_and_its_law_by_all_label_vectors(name):
     labels = Labels.from_matrix(vectors, classes)
     found, p = consolidate(labels, noise, prior), np.exp(noise.log_likelihood(labels))
     np.testing.assert_array_equal(found.label, (p * prior).argmax(axis=1))
-    law = p.T @ np.eye(classes)[found.label]
-    np.testing.assert_allclose(found.rates, np.repeat(law[None], len(vectors), axis=0), atol=EXACT)
+    dist = p.T @ np.eye(classes)[found.label]
+    np.testing.assert_allclose(found.rates, np.repeat(dist[None], len(vectors), axis=0), atol=EXACT)
     assert not found.tied.any() and (found.error == 0).all()
-    drawn, standard = drawn_law(strata.rows, strata.weights, np.array(prior), jax.random.key(0))
-    assert (np.abs(drawn - law) <= 5 * standard).all() and 0 < standard < 0.004
+    drawn, standard = drawn_dist(strata.rows, strata.weights, np.array(prior), jax.random.key(0))
+    assert (np.abs(drawn - dist) <= 5 * standard).all() and 0 < standard < 0.004
 
 
 def test_known_numbers_of_equal_workers():
     votes = {1: 0.2, 3: 0.104, 5: 0.05792, 7: 0.033344, 9: 0.01958144, 11: 0.0116542054, 15: 0.0042397497}
     for number, noise in votes.items():
-        law = independent_law(matrices([0.2] * number, [0.2] * number), np.array([0.5, 0.5]))
-        np.testing.assert_allclose([law[0, 1], law[1, 0]], noise, rtol=1e-8)
-    law = independent_law(matrices([0.45] * 399, [0.45] * 399), np.array([0.359, 0.641]))
-    np.testing.assert_allclose([law[0, 1], law[1, 0]], [0.0284822492507, 0.0176909843741], rtol=3e-12)
+        dist = independent_dist(matrices([0.2] * number, [0.2] * number), np.array([0.5, 0.5]))
+        np.testing.assert_allclose([dist[0, 1], dist[1, 0]], noise, rtol=1e-8)
+    dist = independent_dist(matrices([0.45] * 399, [0.45] * 399), np.array([0.359, 0.641]))
+    np.testing.assert_allclose([dist[0, 1], dist[1, 0]], [0.0284822492507, 0.0176909843741], rtol=3e-12)
 
 
 def test_ties_are_shared():
@@ -110,14 +110,14 @@ def test_ties_are_shared():
     np.testing.assert_array_equal(shared.label, again.label)
 
 
-def test_each_difficulty_and_each_set_of_labelers_has_its_law():
+def test_each_difficulty_and_each_set_of_labelers_has_its_dist():
     labels = Labels.from_matrix(np.array([[1, 1, -1], [1, 1, -1], [-1, -1, 0]]), 2)
     noise = DifficultyFallibility([0.0, 0.5, 0.5], [0.1, 0.2, 0.3], 2)
     found = consolidate(labels, noise, [0.4, 0.6])
     for i, team in ((0, [0, 1]), (1, [0, 1]), (2, [2])):
         strata = noise.strata(3)
         rows = strata.rows[strata.of_sample[i]][team]
-        expected = enumerated_law(rows[None], np.ones((1, 2)), np.array([0.4, 0.6]))
+        expected = enumerated_dist(rows[None], np.ones((1, 2)), np.array([0.4, 0.6]))
         np.testing.assert_allclose(found.rates[i], expected, atol=EXACT)
 
 
@@ -193,9 +193,9 @@ def test_intervals_cover_what_they_name(a, b, metric):
 
 def test_resamples_without_a_value_are_counted():
     found = estimate_counts(np.array([1, 1, 0, 0, 0]), consolidated([1, 1, 1, 0, 0], 0.3, 0.3))
-    law = resampled_table(found, num=500).estimate("recall")
-    assert np.isnan(law.draws).any() and 0 < law.probability_defined < 1
-    assert law.mean == found.metric("recall")
+    dist = resampled_table(found, num=500).estimate("recall")
+    assert np.isnan(dist.draws).any() and 0 < dist.probability_defined < 1
+    assert dist.mean == found.metric("recall")
     none = resampled_table(estimate_counts(np.zeros(4, int), consolidated([1, 0, 0, 0], 0.3, 0.3)))
     assert np.isnan(none.estimate("precision").mean) and none.estimate("precision").probability_defined == 0
 

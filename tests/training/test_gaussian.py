@@ -110,9 +110,9 @@ def test_updates_and_priors_of_both_families_by_loops():
         np.testing.assert_allclose(own.spread[c], expected, rtol=1e-12)
     np.testing.assert_allclose(common.spread, scatter / (12 + count), rtol=1e-12)
     covariance = np.array([[1.0, 0.3], [0.3, 0.7]])
-    law = np.log(np.linalg.det(covariance)) + np.trace(np.linalg.inv(covariance) * spread)
+    dist = np.log(np.linalg.det(covariance)) + np.trace(np.linalg.inv(covariance) * spread)
     found = float(log_prior(Gaussians(own.means, covariance), given, "lda"))
-    assert found == pytest.approx(-0.5 * count * law, rel=1e-12)
+    assert found == pytest.approx(-0.5 * count * dist, rel=1e-12)
 
 
 def test_em_has_converged_when_no_responsibility_moves_any_more():

@@ -19,7 +19,7 @@ of judges hardly say which is larger, nine tenths of the second kind. The table:
 The point that is printed is the median, but never outside of what the readings say, so its error is never
 larger than that of both. A difference of two points is the point of the difference.
 
-A number of the count table gets a distribution by itself (`law_of`, `PredictiveTable`): how errors of
+A number of the count table gets a distribution by itself (`dist_of`, `PredictiveTable`): how errors of
 different numbers hang together is not known, so there is no joint one and there are no draws of tables.
 """
 
@@ -162,7 +162,7 @@ def widened(opinions: list[Opinion], group: str, labelers_are: str) -> tuple[lis
 _same_again = lru_cache(maxsize=256)(predictive)
 
 
-def law_of(
+def dist_of(
     draws: dict[str, np.ndarray], group: str, labelers_are: str, size: float,
     bounds: tuple[float, float] = (0.0, 1.0),
 ) -> DrawsEstimate:  # fmt: skip
@@ -171,23 +171,25 @@ def law_of(
     if not known:
         return _same_again((), 1.0, bounds, size)
     parts, weights = widened([opinion(values, size, bounds) for values in known], group, labelers_are)
-    law = _same_again(tuple(parts), FLAT, bounds, size, tuple(weights))
+    dist = _same_again(tuple(parts), FLAT, bounds, size, tuple(weights))
     means = [float(values.mean()) for values in known]
-    return replace(law, middle=float(np.clip(np.median(law.draws), min(means), max(means))))
+    return replace(dist, middle=float(np.clip(np.median(dist.draws), min(means), max(means))))
 
 
-def laws_of(
+def dists_of(
     draws: Mapping[str, Float[np.ndarray, "draws numbers"]],
     group: str,
     labelers_are: str,
     sizes: Float[np.ndarray, " numbers"],
 ) -> list[DrawsEstimate]:
-    """Predictive distributions of several numbers; NaN where no reading says anything. See `law_of`."""
-    laws = []
+    """Predictive distributions of several numbers; NaN where no reading says anything. See `dist_of`."""
+    dists = []
     for k, size in enumerate(sizes.tolist()):
         known = {name: values[:, k] for name, values in draws.items() if not np.isnan(values[:, k]).all()}
-        laws.append(law_of(known, group, labelers_are, size) if known else DrawsEstimate(np.array([np.nan])))
-    return laws
+        dists.append(
+            dist_of(known, group, labelers_are, size) if known else DrawsEstimate(np.array([np.nan]))
+        )
+    return dists
 
 
 def first_larger(
@@ -233,39 +235,39 @@ class PredictiveTable(TablePosterior, eqx.Module):
         return next(iter(self.readings.values())).counts[0].sum(axis=0)
 
     def estimate(self, metric: str | Metric) -> DrawsEstimate:
-        """Law of a metric; a point where predictions settle it whatever the truth."""
+        """Distribution of a metric; a point where predictions settle it whatever the truth."""
         metric = self.metric(metric)
         if metric.joint is None and not metric.difference:
             value = settled(metric, self._predicted, self.shape[0], np.zeros(0, np.int64))
             if value is not None:
                 return DrawsEstimate(np.array([value]))
-        return self.law(metric, group_of(metric))
+        return self.dist(metric, group_of(metric))
 
-    def law(self, metric: Metric, group: str = OVERALL) -> DrawsEstimate:
-        """Law of any number of the table, given which row of errors it takes."""
+    def dist(self, metric: Metric, group: str = OVERALL) -> DrawsEstimate:
+        """Distribution of any number of the table, given which row of errors it takes."""
         tables = self.readings.items()
         size = float(np.mean([size_of(table, metric) for _, table in tables]))
         draws = {name: np.asarray(metric.of_table(table.counts), np.float64) for name, table in tables}
-        return law_of(draws, group, self.labelers_are, size, metric.bounds)
+        return dist_of(draws, group, self.labelers_are, size, metric.bounds)
 
     def joint(self, first: str | Metric, second: str | Metric) -> JointEstimate:
-        """Does not exist: each metric has a law by itself."""
+        """Does not exist: each metric has a distribution by itself."""
         raise ValueError(NO_JOINT.format(self.metric(first).name, self.metric(second).name))
 
     def cell(self, true: int, symbol: int) -> DrawsEstimate:
-        """Law of n[true, symbol], given how many samples have this symbol."""
+        """Distribution of n[true, symbol], given how many samples have this symbol."""
         size = float(self._predicted[symbol])
         if size == 0:
             return DrawsEstimate(np.zeros(1))
         columns = {name: table.counts[:, :, symbol] for name, table in self.readings.items()}
         draws = {name: column[:, true] / column.sum(axis=1) for name, column in columns.items()}
-        law = law_of(draws, CLASS, self.labelers_are, size)
-        return DrawsEstimate(law.draws * size, middle=law.mean * size)
+        dist = dist_of(draws, CLASS, self.labelers_are, size)
+        return DrawsEstimate(dist.draws * size, middle=dist.mean * size)
 
     def cells(self, level: float = 0.95) -> Cells:
         """Every cell, each column times one factor: then the means add up to the predictions."""
-        laws = [self.cell(c, u) for c, u in np.ndindex(*self.shape)]
-        cells = cells_of(laws, self.shape, level)
+        dists = [self.cell(c, u) for c, u in np.ndindex(*self.shape)]
+        cells = cells_of(dists, self.shape, level)
         factor = self._predicted / np.maximum(cells.mean.sum(axis=0), 1e-300)
         return Cells(*(part * factor[None, :] for part in cells))
 

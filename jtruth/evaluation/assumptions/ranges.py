@@ -28,7 +28,7 @@ from jtruth._host import cross_table, known_classes, labels_log_likelihood, majo
 from jtruth._random import Key, host_rng
 from jtruth._validation import present
 from jtruth.evaluation import parts
-from jtruth.evaluation.assumptions.model_error import OVERALL, laws_of
+from jtruth.evaluation.assumptions.model_error import OVERALL, dists_of
 from jtruth.evaluation.assumptions.registry import INDEPENDENT, Entry, entries, sampled, tables_in
 from jtruth.evaluation.checks.label_sets import with_classifier
 from jtruth.evaluation.checks.of_labels import by_number
@@ -117,7 +117,7 @@ def members(
 
 
 def readings(data: Inputs, key: Key, **options: Any) -> tuple[list[parts.Assumption], list[str]]:
-    """The members of which predictive laws are made, and doubts; `options` as for `members`."""
+    """The members of which predictive distributions are made, and doubts; `options` as for `members`."""
     return members([entry for entry in entries(data) if entry.reading], data, key, **options)
 
 
@@ -272,13 +272,13 @@ def others_vote(labels: Labels, rng: np.random.Generator) -> Draws:
     return total / np.where(number > 0, number, np.nan)
 
 
-def about_labelers(laws: Sequence[Estimate], labels: Labels, target: str) -> list[Estimate]:
+def about_labelers(dists: Sequence[Estimate], labels: Labels, target: str) -> list[Estimate]:
     """Shares of labels that are right, of those that were given or of the next ones."""
-    sizes = labels.labels_per_labeler().tolist() if target == parts.POPULATION else [0] * len(laws)
-    return [new_share(law, size) for law, size in zip(laws, sizes, strict=True)]
+    sizes = labels.labels_per_labeler().tolist() if target == parts.POPULATION else [0] * len(dists)
+    return [new_share(dist, size) for dist, size in zip(dists, sizes, strict=True)]
 
 
-def labeler_laws(draws: Mapping[str, Draws], labels: Labels, labelers_are: str) -> list[DrawsEstimate]:
-    """Predictive law of each labeler's accuracy, by draws of readings; NaN of whom none says anything."""
+def labeler_dists(draws: Mapping[str, Draws], labels: Labels, labelers_are: str) -> list[DrawsEstimate]:
+    """Predictive posterior of each labeler's accuracy, by draws of estimates; NaN where none has it."""
     sizes = np.maximum(labels.labels_per_labeler(), 1).astype(np.float64)
-    return laws_of(draws, OVERALL, labelers_are, sizes)
+    return dists_of(draws, OVERALL, labelers_are, sizes)

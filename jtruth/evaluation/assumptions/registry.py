@@ -1,13 +1,14 @@
 """The table of assumptions: what may hold of labelers and classifier given the class, one entry each.
 
-What-if rows (`ranges`), predictive laws, `sensitivity`, `evaluate(assume=...)` and every text take from the
-entry what they need. A fit is a function (inputs, key, effort) -> (draws of the count table, fit or None):
-`latent_classes(model)`, where the model is a name that `fit_joint` knows or a function that builds one as
-those of `jtruth.learning.joint.models` do, or anything else, as `majority_votes`. The key is the answer's.
+What-if rows (`ranges`), predictive distributions, `sensitivity`, `evaluate(assume=...)` and every text take
+from the entry what they need. A fit is a function (inputs, key, effort) -> (draws of the count table, fit or
+None): `latent_classes(model)`, where the model is a name that `fit_joint` knows or a function that builds one
+as those of `jtruth.learning.joint.models` do, or anything else, as `majority_votes`. The key is the answer's.
 
 None of these is the answer: on labels alone nobody can choose between them, and real labelers break all of
-them. The predictive law (`model_error`) is made of two readings that need no guess of what is shared; the
-others show what would follow. "copying" is moved by hand alone; "partly_shared" lies between two of them.
+them. The predictive distribution (`model_error`) is made of two readings that need no guess of what is
+shared; the others show what would follow. "copying" is moved by hand alone; "partly_shared" lies between two
+of them.
 
 Predictions may be symbols that are no classes. Where labelers alone are the question (`read_labels_alone`)
 everybody predicts one symbol, so a table holds the class counts.
@@ -150,7 +151,7 @@ class Entry(NamedTuple):
     fit: Fitter
     takes: Callable[[int, int], bool] = lambda classes, symbols: True  # numbers of classes and symbols
     listed: bool = True  # a line of what-if
-    reading: bool = False  # one of the readings of which predictive laws are made (`model_error`)
+    reading: bool = False  # one of the readings of which predictive distributions are made (`model_error`)
     last_resort: bool = False  # never too large, and asked where nothing else has an answer
     group: str | None = None  # the word for `assume` under which it answers, pooled with others of the group
     assumed: str = ""  # what an answer under that word takes for granted; by default `sentence` without "if"

@@ -22,7 +22,7 @@ from jaxtyping import Num
 from jtruth import _validation as check
 from jtruth._host import known_classes, majority
 from jtruth._random import Stated, as_key, stated, stream
-from jtruth.answers import Answer, Column, Curve, Document, Table, facts, law_row, warning_notes
+from jtruth.answers import Answer, Column, Curve, Document, Table, dist_row, facts, warning_notes
 from jtruth.evaluation.assumptions import registry
 from jtruth.evaluation.assumptions.registry import ASSUMPTIONS, INDEPENDENT, Entry
 from jtruth.evaluation.inputs import Inputs, Model, Progress
@@ -51,7 +51,7 @@ class Sensitivity(Answer):
     axis: str  # what `values` are, in words
     values: np.ndarray  # (settings,) increasing
     base: float  # the value that stands for the answer as it is: nothing shared, the prior found, factor 1
-    metrics: Mapping[str, tuple[Estimate, ...]]  # one law for each value
+    metrics: Mapping[str, tuple[Estimate, ...]]  # one distribution for each value
     level: float
     bounds: tuple[tuple[float, float, float], ...]  # share of wrong votes, accuracy at least, at most
     warnings: tuple[str, ...]
@@ -66,7 +66,7 @@ class Sensitivity(Answer):
         By linear interpolation; None if it is not crossed.
         """
         check.choose("metric", metric, tuple(self.metrics))
-        at, gap = self.values, np.array([law.mean for law in self.metrics[metric]]) - threshold
+        at, gap = self.values, np.array([dist.mean for dist in self.metrics[metric]]) - threshold
         change = np.flatnonzero(np.sign(gap[1:]) != np.sign(gap[:-1]))
         if change.size == 0:
             return None
@@ -76,7 +76,7 @@ class Sensitivity(Answer):
     def sentence(self, metric: str, threshold: float) -> str:
         """The tipping point in words."""
         point = self.tipping_point(metric, threshold)
-        means = [law.mean for law in self.metrics[metric]]
+        means = [dist.mean for dist in self.metrics[metric]]
         side = "above" if np.interp(self.base, self.values, means) >= threshold else "below"
         holds = f"{metric[0].upper()}{metric[1:]} stays {side} {threshold:g}"
         if point is None:
@@ -86,23 +86,21 @@ class Sensitivity(Answer):
 
     def blocks(self) -> Document:
         """The question, the answer and what stands behind it, for all faces."""
-        laws = {name: [law_row(law, self.level) for law in every] for name, every in self.metrics.items()}
-        names = [name for name in self.printed if name in laws]
+        dists = {name: [dist_row(dist, self.level) for dist in every] for name, every in self.metrics.items()}
+        names = [name for name in self.printed if name in dists]
         rows = [
-            {"value": f"{value:.3f}", **{name: laws[name][k] for name in names}}
+            {"value": f"{value:.3f}", **{name: dists[name][k] for name in names}}
             for k, value in enumerate(self.values.tolist())
         ]
         columns = tuple(Column((n, "mean"), n.replace("_", " "), ((n, "low"), (n, "high"))) for n in names)
         x, parts = self.values.tolist(), ("mean", "low", "high")
         curves = [
             Curve("", name.replace("_", " "), self.axis, name.replace("_", " "),
-                  {"": {"x": x, **{k: [row[k] for row in laws[name]] for k in parts}}})
+                  {"": {"x": x, **{k: [row[k] for row in dists[name]] for k in parts}}})
             for name in names
         ]  # fmt: skip
         ends = (Column("low", "at least"), Column("high", "at most"))
-        title = (
-            "Bounds on accuracy under any dependence (Lam and Stork), by the error rate of the majority vote"
-        )
+        title = "Bounds on accuracy under any dependence (Lam and Stork), by error rate of the majority vote"
         by_wrong = [{"wrong": f"{m:g}", "low": low, "high": high} for m, low, high in self.bounds]
         bounds = [Table("bounds", title, "wrong", ends, by_wrong)] if self.bounds else []
         of = f" (recall and precision are for class {self.positive!r})" if "recall" in names else ""
@@ -110,10 +108,10 @@ class Sensitivity(Answer):
             Table("by_value", self.axis + of, "value", columns, rows, missing="undefined"),
             *bounds, *curves, warning_notes(self.warnings),
             facts(what=self.what, axis=self.axis, values=self.values, base=self.base, level=self.level,
-                  key=self.key, target=self.target, metrics=laws),
+                  key=self.key, target=self.target, metrics=dists),
         )  # fmt: skip
         about = f"{100 * self.level:g} % intervals, {ABOUT[self.target]}; key {self.key}"
-        means = np.array([law.mean for law in self.metrics[names[0]]])
+        means = np.array([dist.mean for dist in self.metrics[names[0]]])
         where = f"the {self.axis} goes from {self.values[0]:.2g} to {self.values[-1]:.2g}"
         name = f"{names[0][0].upper()}{names[0][1:]}".replace("_", " ")
         if np.isnan(means).all():

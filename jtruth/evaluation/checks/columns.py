@@ -1,6 +1,6 @@
 """Columns of labels that no labeler wrote, and gold that cannot be what it is called.
 
-Each is a binomial or product law under what is kind to the labels:
+Each is a binomial or product distribution under what is kind to the labels:
 
 `written_back`: no sample with several labels has two different ones; labelers right with at most .95 where
 the class is not the commonest one agree everywhere with probability .95^n, n their labels there.
@@ -356,8 +356,8 @@ def chosen_gold(
     number, agreeing = int(asked.sum()), int((agreed & known).sum())
     if not 0 < number < several.sum():
         return ()
-    law = hypergeom(int(several.sum()), int(agreed.sum()), number)
-    p_value = 2 * float(min(law.cdf(agreeing), law.sf(agreeing - 1)))
+    dist = hypergeom(int(several.sum()), int(agreed.sum()), number)
+    p_value = 2 * float(min(dist.cdf(agreeing), dist.sf(agreeing - 1)))
     share = float(agreed[several & ~asked].mean())  # of the others
     if agreeing / number > share:
         kind, on, part, rest = "easy", "agree", agreeing, share

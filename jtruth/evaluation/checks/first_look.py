@@ -11,8 +11,9 @@ what the spread of labels and predictions allows, and by the agreement of the la
 standard errors of chance and below .4 by three of them, or three below chance.
 
 **Direction of scores.** With h_i the share of the votes of sample i for the positive class and R_i the rank
-of its score, sum h_i R_i has such a law too. The alarm needs an area under the ROC curve by the labels, as
-they are, below .4 and a sum five standard deviations below its mean: fewer than 1e-6 of sets by chance.
+of its score, sum h_i R_i has such a distribution too. The alarm needs an area under the ROC curve by the
+labels, as they are, below .4 and a sum five standard deviations below its mean: fewer than 1e-6 of sets by
+chance.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -102,8 +103,7 @@ def odd_predictions(
             whose = f"{name!r} never predicts" if name else "the predictions never have"
             text = (
                 f"{whose} class {classes[c]!r}, although {number_of(int(of_gold[c]), 'gold sample')} have "
-                "it: its recall is 0 and its precision undefined. Does it have another name in the "
-                "predictions?"
+                "it: its recall is 0 and its precision undefined. Is it named differently there?"
             )
             yield Check("class never predicted", float(of_gold[c]), None, WORTH_KNOWING, text)
 

@@ -4,9 +4,9 @@ Where samples are few, or one class is rare, an interval may say what the prior 
 covers (`jtruth.stats.loo`) shows it without another fit: draws are weighted as if their prior had been
 raised to the power 1/2 and 2. Where an end of a headline interval moves by more than a third of the width the
 answer is called prior-driven, with both versions. Power 2 is left out where the squared Dirichlet priors
-would not be laws. Of rows that are alike the prior of what they have in common is scaled, of hard and easy
-samples that of their shares too. The likelihood is raised to a power too: labels may disagree with the prior,
-or say little.
+would not be distributions. Of rows that are alike the prior of what they have in common is scaled, of hard
+and easy samples that of their shares too. The likelihood is raised to a power too: labels may disagree with
+the prior, or say little.
 
 Where the answer is predictive all this speaks of the reading of independent errors. Most sets whose interval
 misses are not prior-driven and should not be called so (`benchmarks/honesty.py`).
@@ -131,8 +131,8 @@ def _headline(fit: JointPosterior, data: Inputs) -> dict[str, np.ndarray]:
     return _drawn(estimates(data.tables(tables[fit.matrix_draw]), *data.answered), data.headline)
 
 
-def _drawn(laws: Mapping[str, Estimate], names: Sequence[str]) -> dict[str, np.ndarray]:
-    return {name: law.draws for name in names if isinstance(law := laws.get(name), DrawsEstimate)}
+def _drawn(dists: Mapping[str, Estimate], names: Sequence[str]) -> dict[str, np.ndarray]:
+    return {name: dist.draws for name in names if isinstance(dist := dists.get(name), DrawsEstimate)}
 
 
 def likelihood_of_draws(rows: RowLikelihood, kept: int) -> tuple[np.ndarray, np.ndarray]:

@@ -5,7 +5,7 @@ Learned error rates are checked against the model of independent errors by param
 
 Of error rates and a class prior that were given, three things are asked, with Holm's correction. Would
 another class prior make the labels more likely (`prior_score`)? Do labelers use the classes and agree, as
-often as labels drawn from the given model do (`label_law`)? Does the classifier err, given the true class,
+often as labels drawn from the given model do (`label_dist`)? Does the classifier err, given the true class,
 where labels are unsure, where samples are difficult, or where one labeler errs (`classifier_dependence`)?
 
 A quiet check proves nothing: raters who make the same mistakes look like better raters. What the checks see,
@@ -247,13 +247,13 @@ def given_checks(data: Inputs, model: Model, key: Key) -> tuple[Check, ...]:
     if data.prior is not None and (prior > 0).all():
         of_prior = prior_score(model.log_likelihood[first[free]], prior, times[free])
         scores |= {} if of_prior is None else {"given prior": of_prior}
-    laws: dict[str, Component | None] = {}
+    dists: dict[str, Component | None] = {}
     if labels is not None and noise is not None:
         possible = labels.num_labels <= MOST_LABELS and not labels.patterns().labels.has_repeats()
-        laws["given error rates"] = label_law(labels, noise, prior, key) if possible else None
-    laws |= classifier_dependence(data, model, key)
-    scores |= {name: (law[2], float(law[0][0])) for name, law in laws.items() if law is not None}
-    blind = {name: BLIND.get(name, NO_DOUBT) for name, law in laws.items() if law is None}
+        dists["given error rates"] = label_dist(labels, noise, prior, key) if possible else None
+    dists |= classifier_dependence(data, model, key)
+    scores |= {name: (dist[2], float(dist[0][0])) for name, dist in dists.items() if dist is not None}
+    blind = {name: BLIND.get(name, NO_DOUBT) for name, dist in dists.items() if dist is None}
     adjusted = holm(np.array([p for _, p in scores.values()]))
     checks = (
         _judged(name, GIVEN.get(name, CLASSIFIER), *score, by_all)
@@ -279,7 +279,7 @@ def prior_score(
     return statistic, float(chdtrc(int(alive.sum()), statistic))
 
 
-def label_law(labels: Labels, noise: NoiseModel, prior: np.ndarray, key: Key) -> Component | None:
+def label_dist(labels: Labels, noise: NoiseModel, prior: np.ndarray, key: Key) -> Component | None:
     """Label frequencies and agreements against those of labels drawn from the given model."""
     z = labels.to_matrix()
     mask = z >= 0

@@ -6,8 +6,8 @@ Three rules, in the order of what they ask you to believe:
   classifier (`jtruth.evaluation.gold.tables`). Survives labelers who copy each other or share mistakes.
 - assume="independent": the joint posterior of labelers and classes with gold clamped, if there is any. Much
   narrower, right if labelers err independently given the class, and badly wrong if they do not.
-- no gold: a predictive law (`jtruth.evaluation.assumptions.model_error`). Where no sample has three labels it
-  is "not identified", and no number is given.
+- no gold: a predictive posterior (`jtruth.evaluation.assumptions.model_error`). If no sample has three labels
+  it is "not identified", and no number is given.
 
 The share is that of new samples of the same kind, or of the samples at hand (`target`), of which measured
 coverage and width stand in `benchmarks/judges.py`.
@@ -23,7 +23,7 @@ from jtruth._host import majority
 from jtruth._random import Stated, host_rng, seeded, stream
 from jtruth._validation import choose, present
 from jtruth._validation.words import number_of, plain, series
-from jtruth.answers import Answer, Column, Document, Table, check_notes, facts, how, law_row, warning_notes
+from jtruth.answers import Answer, Column, Document, Table, check_notes, dist_row, facts, how, warning_notes
 from jtruth.answers.blocks import percents
 from jtruth.answers.require import Gate, Quantity, named_quantity, require
 from jtruth.evaluation import calibrated, parts
@@ -52,8 +52,7 @@ POST_STRATIFIED = (
 )
 NO_GOLD = (
     "Labels cannot show mistakes that labelers share, so the intervals are wide; 30 verified random samples "
-    "would narrow them. Choose them by jtruth.asking.ask_next, and give gold=... (at the command line --gold "
-    "FILE)."
+    "would narrow them (jtruth.asking.ask_next chooses them; gold=..., --gold FILE)."
 )
 NOT_IDENTIFIED = (
     "Not identified: no sample has three labels and there is no gold, so all error rates fit equally well. "
@@ -96,7 +95,7 @@ class Prevalence(Answer):
         """The same answer about the samples at hand."""
         if self.target == parts.IN_SAMPLE:
             return self
-        groups = self.groups and self.groups._replace(laws=self.groups.in_sample)
+        groups = self.groups and self.groups._replace(dists=self.groups.in_sample)
         return replace(self, target=parts.IN_SAMPLE, shares=self.counted, groups=groups)
 
     def require(self, *requirements: str, confidence: float = 0.95) -> Gate:
@@ -110,15 +109,15 @@ class Prevalence(Answer):
         if name in self.label_shares:
             return Quantity(DrawsEstimate(np.array([np.nan])))
         if self.groups is not None:
-            return named_quantity(name, self.groups.laws, "group")
+            return named_quantity(name, self.groups.dists, "group")
         raise ValueError(f"there is no class {name!r}; classes: {parts.listed([*self.label_shares])}")
 
     def blocks(self) -> Document:
         """The question, the answer and what stands behind it, for all faces."""
         of = {parts.POPULATION: "among new samples", parts.IN_SAMPLE: "in these samples"}[self.target]
         rows = [
-            {"class": name, **law_row(law, self.level), "label_share": self.label_shares.get(name)}
-            for name, law in self.shares.items()
+            {"class": name, **dist_row(dist, self.level), "label_share": self.label_shares.get(name)}
+            for name, dist in self.shares.items()
         ]
         kind = parts.interval_title(self.level, parts.PREDICTIVE if self.assumptions else "posterior")
         one = self.num_labelers == 1
@@ -141,7 +140,7 @@ class Prevalence(Answer):
             how(("method", self.rule), ("assumption", self.assumption)),
             facts(
                 target=self.target, estimand=f"share of each class {of}", rule=self.rule,
-                in_sample={name: law_row(law, self.level) for name, law in self.counted.items()},
+                in_sample={name: dist_row(dist, self.level) for name, dist in self.counted.items()},
                 level=self.level, key=self.key, num_samples=self.num_samples,
                 num_labelers=self.num_labelers, num_labels=self.num_labels, num_gold=self.num_gold,
                 label_shares=self.label_shares, assumption=self.assumption,
@@ -292,10 +291,10 @@ def _answer(
         new = class_shares(np.rint(shares * labels.num_samples))
     else:
         counted = list(shares)
-        new = [new_share(law, size) for law in counted]
-    laws = new if data.target == parts.POPULATION else counted
+        new = [new_share(dist, size) for dist in counted]
+    dists = new if data.target == parts.POPULATION else counted
     return Prevalence(
-        level=data.level, rule=rule, shares=dict(zip(names, laws, strict=False)), target=data.target,
+        level=data.level, rule=rule, shares=dict(zip(names, dists, strict=False)), target=data.target,
         counted=dict(zip(names, counted, strict=False)),
         label_shares=dict(zip(names, (votes / max(votes.sum(), 1)).tolist(), strict=True)),
         num_samples=labels.num_samples, num_labelers=labels.num_labelers, num_labels=labels.num_labels,
@@ -368,7 +367,7 @@ def _predicted(data: Inputs, fit: JointPosterior, groups: grouped.Groups | None)
     refused = refusal(labels, key)
     size = float(labels.num_samples)
     drawn = {m.name: m.posterior.counts.sum(axis=2) / size for m in members}
-    shares = model_error.laws_of(drawn, model_error.SHARE, kind, np.full(len(data.classes), size))
+    shares = model_error.dists_of(drawn, model_error.SHARE, kind, np.full(len(data.classes), size))
     rows = {m.sentence: dict(zip(data.classes, drawn[m.name].mean(0).tolist(), strict=True)) for m in members}
     assumed = f"{model_error.rests_on(kind)}; {parts.MORE_RIGHT}"
     answer = _answer(
@@ -381,8 +380,8 @@ def _predicted(data: Inputs, fit: JointPosterior, groups: grouped.Groups | None)
     sizes, data = np.asarray(groups.sizes, np.float64), replace(data, key=key)
     if not groups.shared(data.gold):
         draws = {m.name: groups.of_tables(m.posterior.counts) for m in members}
-        laws = model_error.laws_of(draws, model_error.CLASS, kind, sizes)
-        columns, points = grouped.apart(laws, key), [law.mean for law in laws]
+        dists = model_error.dists_of(draws, model_error.CLASS, kind, sizes)
+        columns, points = grouped.apart(dists, key), [dist.mean for dist in dists]
         notes = grouped.SAME_ERRORS, grouped.WIDE
         return _with_groups(answer, data, groups, columns, {}, *notes, points=points)
     both = {}
@@ -392,7 +391,7 @@ def _predicted(data: Inputs, fit: JointPosterior, groups: grouped.Groups | None)
         both[m.name] = groups.of_evidence(data.gold, symbol, stream(key, m.name), table_of(p, symbol))
     here, new = (
         grouped.apart(
-            model_error.laws_of({n: d[k] for n, d in both.items()}, model_error.CLASS, kind, sizes), key
+            model_error.dists_of({n: d[k] for n, d in both.items()}, model_error.CLASS, kind, sizes), key
         )
         for k in (0, 1)
     )
@@ -421,7 +420,7 @@ def _of_stream(state: Stream, key: Any, labelers_are: str | None, target: str, l
             ASSUMPTIONS[n].of_labelers or ASSUMPTIONS[n].sentence: d.mean(axis=0) for n, d in drawn.items()
         }
         refused = refusal(labels, data.key)
-        shares = model_error.laws_of(drawn, model_error.SHARE, kind, np.full(sizes[1], float(size)))
+        shares = model_error.dists_of(drawn, model_error.SHARE, kind, np.full(sizes[1], float(size)))
         answer = _answer(
             data, parts.PREDICTIVE, shares, f"{model_error.rests_on(kind)}; {parts.MORE_RIGHT}",
             (*refused, NO_GOLD, *state.warnings), source=state, size=size,

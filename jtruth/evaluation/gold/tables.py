@@ -5,8 +5,8 @@ stratum the labels guess the classes, and gold says what the guess is worth (`jt
 used once, models never see it, and nothing has to be believed of what labelers share. Clamped into the joint
 posterior it would hardly move it: the likelihood of all labels outweighs a few known classes.
 
-A labeler is judged as a classifier is; of whom fewer than five labels have a known truth the law without gold
-stands. Gold is taken to be a random part of all samples, unless it is said how it was chosen.
+A labeler is judged as a classifier is; of whom fewer than five labels have a known truth the distribution
+without gold stands. Gold is taken to be a random part of all samples, unless it is said how it was chosen.
 
 Beside it stands PPI++ of one metric (`ppi_metric`): of a ratio of two sums of counts as it stands, of any
 other (kappa, macro F1) to first order around the table of PPI++.
@@ -96,12 +96,12 @@ def gold_tables(
     return TableDraws(tables)
 
 
-def laws_by_gold(
+def dists_by_gold(
     without: Sequence[DrawsEstimate], tables: Sequence[TableDraws | None]
 ) -> list[DrawsEstimate]:
-    """For each labeler the law of the share of right labels; `without` are the laws without gold."""
+    """For each labeler that of the share of right labels; `without` are the distributions without gold."""
     pairs = zip(without, tables, strict=True)
-    return [law if table is None else table.estimate("accuracy") for law, table in pairs]
+    return [dist if table is None else table.estimate("accuracy") for dist, table in pairs]
 
 
 def labeler_tables_by_gold(
@@ -127,11 +127,11 @@ def labeler_tables_by_gold(
 
 
 def kind_warnings(
-    labelers_are: str, without: Sequence[DrawsEstimate], laws: Sequence[DrawsEstimate]
+    labelers_are: str, without: Sequence[DrawsEstimate], dists: Sequence[DrawsEstimate]
 ) -> tuple[str, ...]:
-    """What is to be said of who labels, where no labeler's law without gold is still there among `laws`."""
-    pairs = zip(without, laws, strict=True)
-    stands = any(law is now and law.probability_defined > 0 for law, now in pairs)
+    """Why `labelers_are` changes nothing, where no labeler's posterior without gold is among `dists`."""
+    pairs = zip(without, dists, strict=True)
+    stands = any(dist is now and dist.probability_defined > 0 for dist, now in pairs)
     return () if stands else of_no_effect(labelers_are)
 
 

@@ -1,7 +1,8 @@
 """Gibbs sweeps as one XLA program, for accelerators and for samples that several devices share.
 
-A block of sweeps is one loop of a compiled program. The law is that of the host (`kernel.sweep`, which both
-run); the numbers are others, of a JAX key that the chain carries. On a CPU sweeps of NumPy are quicker.
+A block of sweeps is one loop of a compiled program. The distribution is that of the host (`kernel.sweep`,
+which both run); the numbers are others, of a JAX key that the chain carries. On a CPU sweeps of NumPy are
+quicker.
 
 A row that stands for m samples is m rows here: binomial numbers compile for seconds. With a mesh each device
 draws the samples of its shard by a key into which the shard's number is folded, and counts are added up once

@@ -145,7 +145,7 @@ class GibbsMover:
             alpha = problem.concentration + problem.count_probabilities(symbols)
             chain["log_theta"] = problem.draw_dirichlet_logs(alpha, rng)
         for k, (_, raters) in enumerate(problem.pooled):
-            prior = present(raters.common_prior, "a law of common rows")
+            prior = present(raters.common_prior, "a prior of common rows")
             mean = prior / prior.sum(axis=-1, keepdims=True)
             chain[f"common{k}"] = np.repeat(np.log(mean)[None], self.num_chains, axis=0)
         for k, (_, raters) in enumerate(problem.alike):

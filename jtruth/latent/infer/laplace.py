@@ -1,12 +1,12 @@
-"""Where tempering starts if the prior is far away: a mixture of t laws about the modes of the posterior.
+"""Where tempering starts if the prior is far away: a mixture of Student's t about the modes of the posterior.
 
 Points of the prior, and its middle, climb to the modes that they reach (L-BFGS; points do not meet, so they
-climb as one). Each mode gets a t law with the curvature there, by differences of gradients, and the weight
-that Laplace's approximation gives it. What is approximate here costs time and nothing else: tempering weighs
-every point by the posterior over this law. A mode that no point climbs to is overlooked.
+climb as one). Each mode gets a t distribution with the curvature there, by differences of gradients, and the
+weight that Laplace's approximation gives it. What is approximate here costs time and nothing else: tempering
+weighs every point by the posterior over this distribution. A mode that no point climbs to is overlooked.
 
 This is for one level in each class and many labels: with levels the posterior is often a ridge, and where
-labels are few t laws are far too narrow.
+labels are few t distributions are far too narrow.
 """
 
 from collections.abc import Callable
@@ -27,7 +27,7 @@ from jtruth.latent.model import Arrays, Kind, Model
 MODES = 4  # that are kept at most
 _CLIMBERS = 16  # points that climb
 _STEPS = 400  # of all climbers together
-_FREEDOM = 8.0  # degrees of freedom of the t laws
+_FREEDOM = 8.0  # degrees of freedom of the t distributions
 _WIDER = 1.1  # than the curvature says
 _APART = 0.3  # standard deviations in each coordinate, root mean square, between modes that are two
 _WITHOUT = 20.0  # log weight below the best, from which a mode is left out
@@ -37,7 +37,7 @@ _FLATTEST = 0.05  # least curvature of a mode, 1 / variance: the priors' own is 
 
 
 class Start(NamedTuple):
-    """A mixture of t laws, K of them."""
+    """A mixture of t distributions, K of them."""
 
     log_weight: Any  # (K,) with all constants of the density
     centre: Any  # (K, size)
@@ -86,7 +86,7 @@ def start_of(model: Model, rng: np.random.Generator) -> Start | None:
 
 
 def mixture(modes: list[tuple[float, np.ndarray, np.ndarray]]) -> Start:
-    """t laws about modes of these log weights, filled up with copies without weight."""
+    """t distributions about modes of these log weights, filled up with copies without weight."""
     size = modes[0][1].size
     weight = np.full(MODES, -np.inf)
     weight[: len(modes)] = [w for w, _, _ in modes]
@@ -139,7 +139,7 @@ def polished(slopes: Slopes, x: Float[np.ndarray, " size"]) -> tuple[np.ndarray,
     Of a step and its halves the one that leads highest is taken, and none unless it leads up: where the
     density is flat or a saddle the whole step goes to places that floats cannot hold. L is NaN where that is
     so at the end too: with few labels of a labeler the density rises along narrow ridges that hold little of
-    the posterior, and a t law about a point there would be a guess.
+    the posterior, and a t distribution about a point there would be a guess.
     """
     for _ in range(_NEWTON):
         values, vectors = _curvature(slopes, x)

@@ -1,4 +1,4 @@
-"""Draws of the posterior from the normal law around its mode, weighed; NumPy, nothing is compiled.
+"""Draws of the posterior from the normal distribution around its mode, weighed; NumPy, nothing is compiled.
 
 Every Dirichlet row p of a model is softmax(theta), so its concentrations a make the mode of the posterior the
 mean of Dirichlet(n + a) where the states are known (MacKay 1998). The curvature there is what would be known
@@ -9,13 +9,13 @@ row i of the data uses each probability in state s, and rho_i[s] the probability
 
 n the expected count of a row of probabilities, A the total of its concentrations, m_i the samples behind row
 i, and D x = x - p times the sum of x, row by row. Draws are made to have that spread around the mode
-(`Law`). Each is weighed by the posterior over the density that it was drawn from, and as many are drawn
-again by these weights: what remains of the normal law is the tails that it does not reach. The largest
-weights, smoothed (Vehtari et al. 2024), and what all are worth say whether they matter: below `good_shape` of
-Pareto's k and above `_WORTH` the draws are those of the posterior, and the mean of the weights is the
-evidence. Given each, states are drawn as in Gibbs sampling.
+(`Dist`). Each is weighed by the posterior over the density that it was drawn from, and as many are drawn
+again by these weights: what remains of the normal distribution is the tails that it does not reach. The
+largest weights, smoothed (Vehtari et al. 2024), and what all are worth say whether they matter: below
+`good_shape` of Pareto's k and above `_WORTH` the draws are those of the posterior, and the mean of the
+weights is the evidence. Given each, states are drawn as in Gibbs sampling.
 
-A law around one mode knows nothing of others (`learning.joint.guard`).
+A distribution around one mode knows nothing of others (`learning.joint.guard`).
 """
 
 import time
@@ -45,7 +45,7 @@ _FIRST, _HOPELESS = 500, 0.15  # draws that are looked at before all others, and
 # Share of the draws that weights are worth at least: below it ends of intervals were off by .1 to .4 of their
 # width, and Pareto's k did not tell (`benchmarks/engine.py`).
 _WORTH = 0.3
-_WIDTHS = (1.0, 1.15)  # of the draws, by the normal law's; wider ones reach tails that it does not
+_WIDTHS = (1.0, 1.15)  # of the draws, by the normal distribution's; wider ones reach tails that it does not
 _PILOT, _PARTS = 1000, 4  # draws that the centre is found by; parts that tell the error of the evidence
 # Of many labels: draws that show whether the posterior is normal, and what they are worth at least; fewest
 # labels of a row of probabilities; cells of a table with fewer samples, of which more than so much is open.
@@ -59,7 +59,7 @@ _FLAT = 0.1  # least curvature of a direction: that of a few pseudo-counts
 _LEAST, _ROUNDS = 1e-300, 5  # variance of a share; moves of the centre of a row
 
 
-def has_normal_law(model: LatentModel) -> bool:
+def has_normal_dist(model: LatentModel) -> bool:
     """Whether there is one stratum, and all rows have a fixed Dirichlet prior and fit into one matrix."""
     fixed = all(group.alike is None and group.common_prior is None for group in model.raters)
     size = sum(group.prior.size for group in model.raters) + model.class_prior.size
@@ -91,7 +91,7 @@ def run_normal(
     model: LatentModel, observed: Observed, *, key: Any, starts: Sequence[Float[np.ndarray, "states rows"]],
     digest: Digest, effort: Effort,
 ) -> GibbsRun | None:  # fmt: skip
-    """Independent draws of a model that `has_normal_law`, states given each; arguments are as of `run_gibbs`.
+    """Independent draws of a model that `has_normal_dist`, states given each; arguments as of `run_gibbs`.
 
     `starts` are state probabilities from which EM starts; from the others than the first it must find nothing
     that has weight. None where weights are too uneven, unless `effort.normal` takes any; where there are
@@ -102,15 +102,15 @@ def run_normal(
     if not effort.normal and work > _MOST_WORK:
         return _of_many(problem, starts, digest, effort, rng)
     mode = mode_of(problem, starts[0])
-    local_law = law_around(problem, mode, rng)
-    if local_law is None or not (effort.normal or alone(problem, mode, starts[1:])):
+    local_dist = dist_around(problem, mode, rng)
+    if local_dist is None or not (effort.normal or alone(problem, mode, starts[1:])):
         return None
     number = int(np.clip(_WORK / (2 * work), _FIRST, _MOST)) // _CHAINS * _CHAINS
     if not effort.normal and (number < effort.min_sweeps or 2 * work * number > effort.max_work):
         return None
     least, widths = max(effort.min_ess, _WORTH * number), _WIDTHS[:1] if effort.normal else _WIDTHS
     asked = 0.0 if effort.normal else least
-    tries = (_weighed(problem, local_law, wider, number, rng, asked) for wider in widths)
+    tries = (_weighed(problem, local_dist, wider, number, rng, asked) for wider in widths)
     found = next((one for one in tries if one is not None), None)
     if found is None:
         return None
@@ -118,11 +118,7 @@ def run_normal(
     good = shape < good_shape(number) and worth >= least
     log_theta = log_theta[rng.permutation(systematic(weight, number, rng.random()))]
     store = _stored(problem, log_theta.reshape(number // _CHAINS, _CHAINS, -1), digest, effort, rng)
-    how = (
-        "converged"
-        if good
-        else f"uneven importance weights (Pareto k {shape:.2f}, {worth:.0f} effective draws)"
-    )
+    how = "converged" if good else f"uneven weights (Pareto k {shape:.2f}, {worth:.0f} effective draws)"
     spent = time.monotonic() - began
     convergence = Convergence(good, how, {}, {"weighed draws": worth}, number, 0, spent)
     each = logsumexp(log_w.reshape(_PARTS, -1), axis=1) - np.log(number // _PARTS)
@@ -138,7 +134,8 @@ def _of_many(
 
     The samples behind the columns, x, are sums over rows whose states are independent given theta. With
     V = sum of Cov(x of a row | its labels), E[x | theta] moves by V d log theta, and V is the covariance of x
-    given theta. So one pass over the rows tells all. Some draws show whether the law is the posterior.
+    given theta. So one pass over the rows tells all. Some draws show whether the distribution is the
+    posterior.
     """
     began, used = time.monotonic(), problem.place < problem.concentration.size
     if digest.pointwise or not used.all() or np.unique(problem.place).size < problem.place.size:
@@ -152,12 +149,12 @@ def _of_many(
     tables = [slice(*where) for name, where in problem.columns.items() if name not in ("samples", "raters0")]
     if few or any(((mean[part] < _MOST_FEW) & (variance[part] > _OPEN)).any() for part in tables):
         return None
-    local_law = law_around(problem, mode, rng, spread)
-    if local_law is None or not alone(part, near, others):
+    local_dist = dist_around(problem, mode, rng, spread)
+    if local_dist is None or not alone(part, near, others):
         return None
-    law, root = local_law
+    dist, root = local_dist
     number = int(np.clip(_WORK / len(spread) ** 2, _FIRST, _MOST // 2)) // _CHAINS * _CHAINS
-    log_theta, log_q = law.draw(root, number, rng)
+    log_theta, log_q = dist.draw(root, number, rng)
     log_w = log_posterior(problem, log_theta[:_GLANCE]) - log_q[:_GLANCE]
     if 1 / (softmax(log_w) ** 2).sum() < _SURE * _GLANCE:
         return None
@@ -190,14 +187,14 @@ def _in_some(
 
 
 def _weighed(
-    problem: kernel.Problem, local_law: tuple["Law", np.ndarray], wider: float, number: int,
+    problem: kernel.Problem, local_dist: tuple["Dist", np.ndarray], wider: float, number: int,
     rng: np.random.Generator, least: float,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, float, float] | None:  # fmt: skip
     """Draws, log weights, smoothed weights, how many even draws these are worth, and Pareto's k.
 
     None where they are worth fewer than `least`, or k is too large; 0: any are good enough.
     """
-    log_theta, log_q = local_law[0].draw(wider * local_law[1], number, rng)
+    log_theta, log_q = local_dist[0].draw(wider * local_dist[1], number, rng)
     log_w = log_posterior(problem, log_theta[:_FIRST]) - log_q[:_FIRST]
     if least and 1 / (softmax(log_w) ** 2).sum() < _HOPELESS * _FIRST:
         return None
@@ -251,7 +248,7 @@ def _work_of(problem: kernel.Problem) -> int:
     return problem.design.nnz * problem.offset.shape[0]
 
 
-class Law(NamedTuple):
+class Dist(NamedTuple):
     """Rows of probabilities around the mode: log p = centre + scale (step - sum p step), then normalised.
 
     To first order p_k changes by the share g_k = step_k - sum_j p_j step_j, of variance v. But exp(g) of a
@@ -303,17 +300,17 @@ class Law(NamedTuple):
 
 def fitted(
     p: Float[np.ndarray, " P"], starts: Int[np.ndarray, " rows"], step: Float[np.ndarray, "num P"]
-) -> Law:
+) -> Dist:
     """Such that steps like these have the mean p and the spread that they have to first order."""
-    law = Law(p, starts, log(p), np.ones(p.size))
-    share = step - law.of_rows(p * step)
+    dist = Dist(p, starts, log(p), np.ones(p.size))
+    share = step - dist.of_rows(p * step)
     v = np.maximum(share.var(axis=0), _LEAST)
-    worth = law.of_rows(1 - p) / law.of_rows(p * v)
-    law = law._replace(scale=np.sqrt(np.log1p(v * (1 + 2 / worth)) / v))
+    worth = dist.of_rows(1 - p) / dist.of_rows(p * v)
+    dist = dist._replace(scale=np.sqrt(np.log1p(v * (1 + 2 / worth)) / v))
     for _ in range(_ROUNDS):
-        drawn = np.exp(law.normalised(law.centre + law.scale * share))
-        law = law._replace(centre=law.centre + log(p) - log(drawn.mean(axis=0)))
-    return law
+        drawn = np.exp(dist.normalised(dist.centre + dist.scale * share))
+        dist = dist._replace(centre=dist.centre + log(p) - log(drawn.mean(axis=0)))
+    return dist
 
 
 def around(
@@ -321,14 +318,14 @@ def around(
 ) -> Float[np.ndarray, "num rows classes"]:
     """Rows whose means are `rows` and whose coefficients of variation are about those of p exp(step)."""
     flat = step.reshape(len(step), -1)
-    law = fitted(rows.ravel(), np.arange(len(rows)) * rows.shape[1], flat)
-    return np.exp(law.logs(flat)[0]).reshape(step.shape)
+    dist = fitted(rows.ravel(), np.arange(len(rows)) * rows.shape[1], flat)
+    return np.exp(dist.logs(flat)[0]).reshape(step.shape)
 
 
-def law_around(
+def dist_around(
     problem: kernel.Problem, mode: Mode, rng: np.random.Generator, lost: np.ndarray | None = None
-) -> tuple[Law, np.ndarray] | None:
-    """The law at a mode, and the root of its steps; None where the information there has no inverse.
+) -> tuple[Dist, np.ndarray] | None:
+    """The distribution at a mode, and the root of its steps; None where the information there has no inverse.
 
     `lost` is `lost_of` the mode, where it is known.
     """

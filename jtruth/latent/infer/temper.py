@@ -6,9 +6,9 @@ makes a few Hamiltonian moves, all of which are points of the next temperature (
 2022). A mode that a chain started elsewhere would hardly visit gets the weight that it has. The mean of the
 weights estimates the ratio of two normalising constants, and their product the evidence, p(labels).
 
-Where evaluations are heavy, points come from a law near the posterior instead of the prior (`laplace`).
-Points live on `ISLANDS`: they are drawn on each island by itself, so islands are independent estimates of the
-evidence, until the last drawing, which weighs an island by its evidence.
+Where evaluations are heavy, points come from a distribution near the posterior instead of the prior
+(`laplace`). Points live on `ISLANDS`: they are drawn on each island by itself, so islands are independent
+estimates of the evidence, until the last drawing, which weighs an island by its evidence.
 
 The density at temperature b is prior likelihood^b, or start^(1 - b) (prior likelihood)^b. A move takes
 leapfrog steps in coordinates x = R v, R a root of a covariance of the points. There is one gradient in the
@@ -117,7 +117,7 @@ def moves(
 
 
 @partial(jax.jit, static_argnames=("kind", "classes"))
-def laws(arrays: Arrays, seen: Seen, path: Any, u: Any, *, kind: Kind, classes: int) -> tuple[Any, Any, Any]:
+def dists(arrays: Arrays, seen: Seen, path: Any, u: Any, *, kind: Kind, classes: int) -> tuple[Any, Any, Any]:
     """What points (moves, size, P) say: natural parameters, by name, class of every row, and log p(row).
 
     Uniform numbers `u` (moves, classes, P) choose between the images of a point.
@@ -126,7 +126,7 @@ def laws(arrays: Arrays, seen: Seen, path: Any, u: Any, *, kind: Kind, classes: 
     def one(point: tuple[Any, Any]) -> tuple[Any, Any, Any]:
         x = kind.unfold(arrays, *point)
         joint = density.log_joint(kind.channel(arrays, x), seen)
-        return kind.named(arrays, x), density.class_law(joint, classes), density.total(joint)
+        return kind.named(arrays, x), density.class_dist(joint, classes), density.total(joint)
 
     return jax.lax.map(one, (path, u))
 
@@ -144,7 +144,7 @@ def far(model: Model) -> bool:
 
 
 def any_start(model: Model) -> Start | None:
-    """What moves at the last temperature are given: the law that they began at has no say there."""
+    """What moves at the last temperature are given: the distribution that they began at has no say there."""
     flat = (0.0, np.zeros(model.size), np.eye(model.size))
     return laplace.mixture([flat]) if far(model) else None
 

@@ -10,8 +10,8 @@ mu, kappa, alpha and g belong to a family of rows and are drawn too (methods 15.
 decides the answer where rows are many and samples few (`benchmarks/honesty.py`).
 
 Given the counts of a row d and w can be summed out, so the four move by Metropolis steps on a product of
-beta-binomial and Dirichlet-multinomial laws, and rows are drawn afterwards. A step's scale is drawn anew each
-time over one and a half powers of ten.
+beta-binomial and Dirichlet-multinomial distributions, and rows are drawn afterwards. A step's scale is drawn
+anew each time over one and a half powers of ten.
 
 As a log density the coordinates of d and w are distances from the family's centre in (about) standard
 deviations of the family, var log Gamma(a) being about 1/a + 1/a^2. Any scale is exact, its Jacobian is in the
@@ -76,7 +76,7 @@ def alike_in_strata(alike: Alike, classes: int, means: np.ndarray, *, by_class: 
     """The same raters where samples are of several strata: rows class 0 stratum 0, class 0 stratum 1, ...
 
     The rows of a class (`by_class`), or of all classes, are a family in each stratum, whose mean has the Beta
-    law `means` (strata, 2).
+    distribution `means` (strata, 2).
     """
     strata = len(means)
     rows = np.arange(classes * strata)
@@ -113,7 +113,7 @@ def first_state(alike: Alike, chains: int) -> np.ndarray:
 def log_prior(alike: Alike, state: Float[np.ndarray, "*draws families 4"]) -> Float[np.ndarray, "*draws"]:
     """Log density of mu, log kappa, log alpha and g of all families, up to a constant: what is fixed.
 
-    Only this prior can be raised to a power (`jtruth.stats.loo`): the law of rows given the four
+    Only this prior can be raised to a power (`jtruth.stats.loo`): the distribution of rows given the four
     is part of the model.
     """
     first, second = np.broadcast_to(alike.mean_prior, (alike.num_families, 2)).astype(np.float64).T
@@ -257,7 +257,7 @@ def _pattern_centre(symbols: int) -> float:
 
 
 def _beta(state: Any) -> tuple[Any, Any]:
-    """Parameters of the Beta law of d, (chains, families)."""
+    """Parameters of the Beta distribution of d, (chains, families)."""
     xp = namespace(state)
     kappa, mu = xp.exp(state[..., 1]), 1 / (1 + xp.exp(-state[..., 0]))
     return kappa * mu, kappa * (1 - mu)
@@ -305,13 +305,13 @@ _LEAST = 1e-6  # of a concentration: the gamma function of float32 needs one
 
 
 def by_family(alike: Alike) -> Alike:
-    """The same with a Beta law of every family, as log densities take it."""
+    """The same with a Beta distribution of every family, as log densities take it."""
     means = np.broadcast_to(alike.mean_prior, (alike.num_families, 2)).astype(np.float64)
     return alike._replace(mean_prior=means)
 
 
 def constant(alike: Alike) -> float:
-    """Of the log density of families: Beta laws of mu, normal laws of the others; `alike` of `by_family`."""
+    """Of the log density of families: Beta of mu, normal of the others; `alike` of `by_family`."""
     normals = alike.num_families * (1 if alike.log_share.size == 2 else 2)
     return -host_betaln(*alike.mean_prior.T).sum() - normals * np.log(SPREAD * np.sqrt(2 * np.pi))
 
@@ -350,8 +350,8 @@ def log_families(alike: Alike, f: Any) -> Any:
     return density.sum(axis=0)
 
 
-def _law(alike: Alike, f: Any) -> tuple[Any, ...]:
-    """Parameters a and b (F, P) of the Beta laws of d, and centre and scale of logit d.
+def _dist(alike: Alike, f: Any) -> tuple[Any, ...]:
+    """Parameters a and b (F, P) of the Beta distributions of d, and centre and scale of logit d.
 
     And of the wrong symbols concentrations alpha q (F, R, U - 1, P), and centres (F, R, U - 2, P) and scales
     (F, P) of their log ratios; None for two symbols.
@@ -375,7 +375,7 @@ def _law(alike: Alike, f: Any) -> tuple[Any, ...]:
 
 def rows(alike: Alike, f: Any, z: Any) -> tuple[Any, Any]:
     """Logs of the rows (T, R, U, P) from coordinates z (T, R, U - 1, P), and the log density of z, (P,)."""
-    a, b, centre, scale, q, centres, scales = _law(alike, f)
+    a, b, centre, scale, q, centres, scales = _dist(alike, f)
     symbols, one_hot = alike.log_share.size, partial(jax.nn.one_hot, dtype=f.dtype)
     member = one_hot(alike.family, len(f))  # (T, R, F)
     of_rows = member.sum(axis=0).T  # (F, R) how many raters' rows are of a family
@@ -406,8 +406,8 @@ def coordinates(alike: Alike, state: Any, rows: Any) -> tuple[Any, Any]:
     """Coordinates (F, 2 or 4) and (T, R, U - 1) of one point, from its `state` (F, 4) and rows (T, R, U)."""
     g = state[:, 3:]
     f = state[:, :2] if rows.shape[2] == 2 else jnp.concatenate([state[:, :3], jnp.log(g / (1 - g))], 1)
-    law: list[Any] = [None if a is None else a[..., 0] for a in _law(alike, f[..., None])]
-    (_, _, centre, scale, _, centres, scales), of = law, alike.family
+    dist: list[Any] = [None if a is None else a[..., 0] for a in _dist(alike, f[..., None])]
+    (_, _, centre, scale, _, centres, scales), of = dist, alike.family
     right = jnp.take_along_axis(rows, alike.right[None, :, None], axis=2)[..., 0]
     z = ((jnp.log(right) - jnp.log1p(-right) - centre[of]) / scale[of])[..., None]
     if centres is None:
@@ -430,8 +430,8 @@ def draw(alike: Alike, rng: np.random.Generator, number: int) -> tuple[np.ndarra
         parts.append(rng.logistic(size=(count, number)))
     f = np.clip(np.stack(parts, axis=1), -12, 12).astype(np.float32)
     with jax.ensure_compile_time_eval():
-        law: list[Any] = [None if a is None else np.asarray(a, np.float64) for a in _law(alike, f)]
-    (a, b, centre, scale), (q, centres, scales) = law[:4], law[4:]
+        dist: list[Any] = [None if a is None else np.asarray(a, np.float64) for a in _dist(alike, f)]
+    (a, b, centre, scale), (q, centres, scales) = dist[:4], dist[4:]
     of = alike.family
     logit = log_gamma_draws(a[of], rng) - log_gamma_draws(b[of], rng)
     z = ((logit - centre[of]) / scale[of])[:, :, None]

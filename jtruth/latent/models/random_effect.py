@@ -99,8 +99,8 @@ def log_prior(arrays: Effect, x: Any) -> Any:
 def natural_log_prior(p: dict[str, Any]) -> Any:
     """(P,) log density of what has a fixed prior (`jtruth.stats.loo`), in natural parameters.
 
-    The class share is uniform there. Of labelers whose spread is learned it is the spread's; their law given
-    that is part of the model.
+    The class share is uniform there. Of labelers whose spread is learned it is the spread's; their
+    distribution given that is part of the model.
     """
     lam, kap = p["lam"], p["kap"]
     each = (

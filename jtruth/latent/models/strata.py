@@ -64,7 +64,7 @@ class _Coordinates:
         return self.x[first : self.first].reshape(*shape, self.x.shape[1])
 
     def logs(self, tables: int, rows: int, symbols: int) -> Any:
-        """Logs of rows (L, R, U, P) whose law is not yet added, only the derivative."""
+        """Logs of rows (L, R, U, P) whose distribution is not yet added, only the derivative."""
         u = self.take(tables, rows, symbols - 1)
         if self.stretch:
             u, slope = bijections.stretched(u)
@@ -101,8 +101,8 @@ class _Coordinates:
         a = group.strength * jnp.exp(common) + _LEAST
         each = gammaln(a.sum(axis=1)) - gammaln(a).sum(axis=1)
         constant = float(rows * 0.5 * np.log(symbols))
-        law = (a * logs.sum(axis=0)).sum(axis=(0, 1)) + raters * (each.sum(axis=0) + constant)
-        self.rest = self.rest + law
+        dist = (a * logs.sum(axis=0)).sum(axis=(0, 1)) + raters * (each.sum(axis=0) + constant)
+        self.rest = self.rest + dist
         return {"raters": logs, "common": common}
 
 
@@ -257,13 +257,13 @@ def unconstrain(values: dict[str, Any], model: LatentModel) -> dict[str, Any]:
 def prior_means(model: LatentModel, groups: int = 1) -> dict[str, np.ndarray]:
     """Prior means, as values for `unconstrain`: a start for a sampler or an optimizer."""
     arrays, found = arrays_of(model, groups, np.float64), {}
-    laws = {"pi": np.tile(model.class_prior, (groups, 1)), "weights": model.stratum_prior}
+    dists = {"pi": np.tile(model.class_prior, (groups, 1)), "weights": model.stratum_prior}
     for k, group in enumerate(model.raters):
-        laws |= {f"raters{k}": group.prior, f"common{k}": group.common_prior}
+        dists |= {f"raters{k}": group.prior, f"common{k}": group.common_prior}
         if group.alike is not None:
             found[f"families{k}"] = alike.first_state(group.alike, 1)[0]
     for name in shapes_of(arrays).keys() - found.keys():
-        found[name] = laws[name] / laws[name].sum(axis=-1, keepdims=True)
+        found[name] = dists[name] / dists[name].sum(axis=-1, keepdims=True)
     return found
 
 
@@ -330,19 +330,19 @@ def arrays_of(model: LatentModel, groups: int = 1, dtype: Any = np.float32) -> S
     """The arrays of a model whose samples have so many class priors."""
     share = model.stratum_prior / model.stratum_prior.sum(axis=1, keepdims=True)
     known = np.maximum(log(model.class_prior), -1e9) if model.class_fixed else np.zeros(model.num_classes)
-    laws = {} if model.class_fixed else {"pi": np.tile(model.class_prior, (groups, 1))}
+    dists = {} if model.class_fixed else {"pi": np.tile(model.class_prior, (groups, 1))}
     if model.num_strata > 1 and not model.weights_fixed:
-        laws["weights"] = model.stratum_prior
+        dists["weights"] = model.stratum_prior
     raters = []
     for k, group in enumerate(model.raters):
         if group.alike is not None:
             group = group._replace(alike=alike.by_family(group.alike))
         elif group.common_prior is not None:
-            laws[f"common{k}"] = group.common_prior
+            dists[f"common{k}"] = group.common_prior
         else:
-            laws[f"raters{k}"] = group.prior
+            dists[f"raters{k}"] = group.prior
         raters.append(group)
-    constants = {name: bijections.constant(rows).sum() for name, rows in laws.items()}
+    constants = {name: bijections.constant(rows).sum() for name, rows in dists.items()}
     constants |= {f"raters{k}": alike.constant(g.alike) for k, g in enumerate(raters) if g.alike is not None}
     plain = model._replace(class_fixed=None, weights_fixed=None, raters=tuple(raters))
     plain = Strata(plain, constants, np.tile(known, (groups, 1)), log(share))

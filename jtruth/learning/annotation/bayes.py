@@ -74,7 +74,9 @@ def numpyro_model(parameters: Callable, channel: Callable) -> Callable:
     return model
 
 
-MODELS: dict[str, Callable] = {name: numpyro_model(law, SPECS[name].channel) for name, law in SITES.items()}
+MODELS: dict[str, Callable] = {
+    name: numpyro_model(distribution, SPECS[name].channel) for name, distribution in SITES.items()
+}
 
 
 @seeded
@@ -154,10 +156,10 @@ def own_spec(function: Callable, labels: Labels | None) -> Spec:
         return labels_site(run_once(function, p, (labels,)), name)["fn"].channel
 
     every = run_once(function, {}, (labels,))
-    law, shares = labels_site(every, name)["fn"], unknown_sites(every).get("prior")
-    if shares is None or shares["value"].shape != (law.num_classes,):
+    distribution, shares = labels_site(every, name)["fn"], unknown_sites(every).get("prior")
+    if shares is None or shares["value"].shape != (distribution.num_classes,):
         raise ValueError(
-            f'{name} has no site "prior" with one class share for each of {law.num_classes} classes; run a '
+            f'{name} has no site "prior" with one class share for each of {dist.num_classes} classes; run a '
             "model without it by your own MCMC, and hand that to jt.evaluate"
         )
     return Spec(channel, parameters=sites, name=name)
@@ -236,8 +238,10 @@ def drawn_classes(
         value, labeler, row = site["fn"].rows(site["value"])
 
         def one(draw: dict[str, Any]) -> Any:
-            law = run_once(model, draw, args, more)["labels"]["fn"]
-            return law.class_posterior(value, labeler), confusion(law.channel, law.num_labelers)
+            distribution = run_once(model, draw, args, more)["labels"]["fn"]
+            return distribution.class_posterior(value, labeler), confusion(
+                distribution.channel, distribution.num_labelers
+            )
 
         posterior, matrices = jax.tree.map(np.asarray, jax.lax.map(one, draws, batch_size=16))
     row = np.arange(posterior.shape[1]) if row is None else row
@@ -306,11 +310,16 @@ def kind_of(parameters: Callable, channel: Callable) -> Kind:
     def draw(arrays: Any, rng: np.random.Generator, number: int) -> np.ndarray:
         key = jax.random.key(rng.integers(2**31))
         with handlers.seed(rng_seed=key):
-            laws = {"prior": dist.Dirichlet(arrays[0]["class_concentration"]), **parameters(*args(arrays))}
-        if all(isinstance(law, dist.Distribution) for law in laws.values()):
-            free = [_drawn_free(law, rng, number) for _, law in sorted(laws.items())]
+            distributions = {
+                "prior": dist.Dirichlet(arrays[0]["class_concentration"]),
+                **parameters(*args(arrays)),
+            }
+        if all(isinstance(distribution, dist.Distribution) for distribution in distributions.values()):
+            free = [
+                _drawn_free(distribution, rng, number) for _, distribution in sorted(distributions.items())
+            ]
             points = np.concatenate([np.asarray(x).reshape(number, -1) for x in free], axis=1)
-        else:  # laws that depend on what was drawn before
+        else:  # distributions that depend on what was drawn before
             keys = jax.random.split(key, number)
             points = jax.vmap(lambda key: ravel_pytree(point(arrays, key))[0])(keys)
         return np.clip(np.nan_to_num(np.asarray(points, np.float32).T), -_FARTHEST, _FARTHEST)
@@ -321,9 +330,9 @@ def kind_of(parameters: Callable, channel: Callable) -> Kind:
     return Kind(log_prior, meaning, named, draw, size)
 
 
-def _drawn_free(law: Any, rng: np.random.Generator, number: int) -> Any:
-    """Draws in NumPyro's coordinates without bounds; of the usual laws by NumPy, which compiles nothing."""
-    base, shape = law, (number, *law.shape())
+def _drawn_free(distribution: Any, rng: np.random.Generator, number: int) -> Any:
+    """Draws in NumPyro's coordinates without bounds; NumPy draws the usual distributions, uncompiled."""
+    base, shape = distribution, (number, *distribution.shape())
     while isinstance(base, dist.Independent | dist.ExpandedDistribution):
         base = base.base_dist
     with np.errstate(divide="ignore", invalid="ignore"):  # what is infinite is cut later
@@ -339,7 +348,9 @@ def _drawn_free(law: Any, rng: np.random.Generator, number: int) -> Any:
                 return np.asarray(base.loc) + np.asarray(base.scale) * rng.standard_normal(shape)
             case dist.HalfNormal():
                 return np.log(np.abs(np.asarray(base.scale) * rng.standard_normal(shape)))
-    return biject_to(law.support).inv(law.sample(jax.random.key(rng.integers(2**31)), (number,)))
+    return biject_to(distribution.support).inv(
+        distribution.sample(jax.random.key(rng.integers(2**31)), (number,))
+    )
 
 
 def evidence_of(fit: Any, key: Any = None) -> tuple[float, float] | None:
@@ -431,7 +442,7 @@ def _moved(
     path = yield from temper.kept(model, rng, state)
     static = ("kind", model.kind), ("classes", model.classes)
     u = np.zeros((len(path), model.classes, path.shape[2]), np.float32)  # these models have no images
-    named, _, log_p = yield Call(temper.laws, static, (model.arrays, model.seen, path, u))
+    named, _, log_p = yield Call(temper.distributions, static, (model.arrays, model.seen, path, u))
     first = [np.moveaxis(np.asarray(a, np.float64), (-1, 0), (0, 1)) for a in (*named.values(), log_p)]
     moved = state._replace(x=np.ascontiguousarray(path[-1]))
     return moved, (dict(zip(named, first[:-1], strict=True)), first[-1])

@@ -12,7 +12,8 @@ coordinates, which for error rates is anywhere, also in the mirror image where c
 So the coordinates of the shipped models are 0 where labelers are as majority vote sees them (`_Near`). The
 density is not changed.
 
-`SITES` are the laws of each model of `models.SPECS`; `fit_nuts` and `compare_models` sample the same ones.
+`SITES` are the distributions of each model of `models.SPECS`; `fit_nuts` and `compare_models` sample the same
+ones.
 """
 
 from collections.abc import Callable
@@ -167,7 +168,7 @@ class NoisyLabels(dist.Distribution):
     def class_posterior(self, value: Any, labeler: Any = None) -> Float[Array, "rows classes"]:
         """p(class | labels) of these rows, of `self.rows`; of all samples where `labeler` is None."""
         joint = self._log_joint(value, self.labeler if labeler is None else labeler)
-        return density.class_law(joint[..., None], self.num_classes)[..., 0]
+        return density.class_dist(joint[..., None], self.num_classes)[..., 0]
 
 
 def observe(
@@ -198,10 +199,10 @@ def observe(
             safe_log(prior), jnp.zeros(1, prior.dtype),
             jnp.swapaxes(safe_log(jnp.broadcast_to(confusion, sizes)), 1, 2)[..., None],
         )  # fmt: skip
-    law = NoisyLabels(channel, data)
+    distribution = NoisyLabels(channel, data)
     with numpyro.plate("samples", len(data.labeler)):
-        numpyro.sample("labels", law, obs=data.label)
-    return law
+        numpyro.sample("labels", distribution, obs=data.label)
+    return distribution
 
 
 class _Support(constraints.Constraint):
@@ -278,10 +279,10 @@ def majority_start(data: LabelData) -> tuple[np.ndarray, np.ndarray]:
     return shares / shares.sum(), rows / rows.sum(axis=2, keepdims=True)
 
 
-def _many(law: dist.Distribution, *shape: int) -> Any:
-    """So many independent numbers or rows of one law, as one parameter."""
-    every = (*shape, *law.batch_shape)
-    return law.expand(every).to_event(len(every))
+def _many(distribution: dist.Distribution, *shape: int) -> Any:
+    """So many independent numbers or rows of one distribution, as one parameter."""
+    every = (*shape, *distribution.batch_shape)
+    return distribution.expand(every).to_event(len(every))
 
 
 def _hierarchical(hyper: Hyper, labelers: int) -> dict[str, dist.Distribution]:
@@ -295,17 +296,20 @@ def _hierarchical(hyper: Hyper, labelers: int) -> dict[str, dist.Distribution]:
 
 
 def _alike(hyper: Hyper, labelers: int) -> dict[str, Any]:
-    """Rows of one class alike over labelers, nothing fixed: the law of `latent.models.alike`, uncollapsed.
+    """Rows of one class alike over labelers, nothing fixed: as `latent.models.alike`, uncollapsed.
 
     right[t, c] ~ Beta(mean[c] kappa[c], (1 - mean[c]) kappa[c]), errors[t, c] ~ Dirichlet(alpha[c] q[c]) with
     q[c, u] proportional to share[u]^pull[c]. With two classes there is one wrong label and no pattern.
     Rows are centred at what they share: with few labels of a labeler NUTS may need target_accept=.99.
     """
     classes = hyper["log_share"].shape[0]
-    laws = {"mean": dist.Beta(*hyper["mean_prior"]), "log_kappa": dist.Normal(*hyper["log_kappa"])}
+    distributions = {"mean": dist.Beta(*hyper["mean_prior"]), "log_kappa": dist.Normal(*hyper["log_kappa"])}
     if classes > 2:
-        laws |= {"log_alpha": dist.Normal(*hyper["log_alpha"]), "pull": dist.Uniform(0.0, 1.0)}
-    p: dict[str, Any] = {name: numpyro.sample(name, _many(law, classes)) for name, law in laws.items()}
+        distributions |= {"log_alpha": dist.Normal(*hyper["log_alpha"]), "pull": dist.Uniform(0.0, 1.0)}
+    p: dict[str, Any] = {
+        name: numpyro.sample(name, _many(distribution, classes))
+        for name, distribution in distributions.items()
+    }
     kappa, shape = jnp.exp(p["log_kappa"]), (labelers, classes)
     right = dist.Beta(p["mean"] * kappa, (1 - p["mean"]) * kappa).expand(shape).to_event(2)
     p["right"] = numpyro.sample("right", right)
@@ -328,11 +332,11 @@ def _fallibility(hyper: Hyper, labelers: int) -> dict[str, dist.Distribution]:
     """Su 5.1.2: fallibility phi_t ~ high * Beta(a, b); difficulty delta_i ~ Beta, summed out exactly."""
     a, b, high = hyper["fallibility"]
     stretch = dist.transforms.AffineTransform(0.0, high, domain=constraints.unit_interval)
-    law = dist.TransformedDistribution(dist.Beta(a, b).expand([labelers]), stretch)
-    return {"fallibility": law.to_event(1)}
+    distribution = dist.TransformedDistribution(dist.Beta(a, b).expand([labelers]), stretch)
+    return {"fallibility": distribution.to_event(1)}
 
 
-# Of each model of `SPECS`, hyper and number of labelers -> parameters, or the laws that they are drawn from.
+# Of each model of `SPECS`, hyper and number of labelers -> parameters, or their distributions.
 SITES: dict[str, Callable[[Hyper, int], dict[str, Any]]] = {
     # Dawid and Skene (1979): psi_t[c] ~ Dirichlet(row_concentration[c]) for every labeler.
     "dawid_skene": lambda h, t: {"confusion": _many(dist.Dirichlet(h["row_concentration"]), t)},
@@ -357,9 +361,15 @@ SITES: dict[str, Callable[[Hyper, int], dict[str, Any]]] = {
 
 def draw_sites(parameters: Callable, hyper: Hyper, labelers: int) -> dict[str, Any]:
     """The class prior, unless it is among the parameters, and these; what is a distribution is drawn."""
-    laws = parameters(hyper, labelers)
-    laws = laws if "prior" in laws else {"prior": dist.Dirichlet(hyper["class_concentration"])} | laws
-    return {k: numpyro.sample(k, v) if isinstance(v, dist.Distribution) else v for k, v in laws.items()}
+    distributions = parameters(hyper, labelers)
+    distributions = (
+        distributions
+        if "prior" in distributions
+        else {"prior": dist.Dirichlet(hyper["class_concentration"])} | distributions
+    )
+    return {
+        k: numpyro.sample(k, v) if isinstance(v, dist.Distribution) else v for k, v in distributions.items()
+    }
 
 
 def _run(name: str, labels: Any, num_classes: int | None, shape: Any, priors: Hyper) -> None:

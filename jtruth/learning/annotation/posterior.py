@@ -84,8 +84,7 @@ class Agreement(NamedTuple):
             f"{min(self.p_value, self.overall_p_value):.3f}): pairs agree {abs(surplus):.1f} points "
             f"{'more' if surplus > 0 else 'less'} often than predicted. The largest deviation is {first!r} "
             f"and {second!r}, who agree on {self.agreed[k]} of {self.shared[k]} samples "
-            f"({self.expected[k]:.0f} expected). Labelers may share errors, or samples differ in difficulty: "
-            "compare other models."
+            f"({self.expected[k]:.0f} expected). Labelers may share errors, or difficulty may differ."
         )
 
 
@@ -283,15 +282,15 @@ def _log_p(channel, num_labelers, seen):
     return density.total(density.log_joint(channel, seen))[:, 0]
 
 
-def _class_law(channel, num_labelers, seen):
+def _class_dist(channel, num_labelers, seen):
     """p(class | labels of each row), and the matrix of each labeler."""
     matrices = confusion(channel, num_labelers)
-    return density.class_law(density.log_joint(channel, seen), matrices.shape[1])[:, :, 0], matrices
+    return density.class_dist(density.log_joint(channel, seen), matrices.shape[1])[:, :, 0], matrices
 
 
 def drawn(channel: Callable, draws: Draws, seen: Seen, hyper: Hyper, num_labelers: int) -> Any:
     """p(class | labels of each row) (draws, rows, classes) and matrices, at draws with one leading axis."""
-    return _of_draws(_class_law, channel, num_labelers, draws, hyper, seen)
+    return _of_draws(_class_dist, channel, num_labelers, draws, hyper, seen)
 
 
 def digest(
@@ -306,8 +305,8 @@ def digest(
         total = np.zeros((num_labelers, classes, classes))
         for first in range(0, length, step):
             some = {name: x[chain, first : first + step] for name, x in draws.items()}
-            law, matrices = drawn(channel, some, seen, hyper, num_labelers)
-            posterior, total = posterior + law.sum(axis=0), total + matrices.sum(axis=0)
+            dist, matrices = drawn(channel, some, seen, hyper, num_labelers)
+            posterior, total = posterior + dist.sum(axis=0), total + matrices.sum(axis=0)
         means.append(total / length)
     return posterior / (chains * length), np.array(means)
 

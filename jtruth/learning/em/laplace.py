@@ -1,4 +1,4 @@
-"""How well does EM know the labelers? The posterior of prior and matrices as a normal law around its mode.
+"""How well does EM know the labelers? The posterior of prior and matrices as a normal at its mode.
 
 Every row of a matrix, and the class prior, is softmax(theta): EM with pseudo-counts a finds the mode of the
 Dirichlet(a) prior in that basis (MacKay 1998), which is the mean of p where classes are known. The curvature
@@ -31,7 +31,7 @@ _MOST_CELLS, _FEWEST, _MOST = 20_000_000, 200, 1000  # numbers drawn in all, and
 def laplace_draws(
     state: Stream, key: Any, posterior: Float[np.ndarray, "patterns classes"] | None = None
 ) -> LabelerDraws:
-    """Draws of prior and matrices from the normal law around a fitted stream.
+    """Draws of prior and matrices from the normal distribution around a fitted stream.
 
     Its pseudo-counts must be above 0. `posterior` is that of its rows, where it has been computed.
     """
@@ -60,7 +60,7 @@ def laplace_draws(
 def laid_out(
     state: Stream, posterior: Float[np.ndarray, "patterns classes"], kept: Int[np.ndarray, " kept"]
 ) -> tuple[kernel.Problem, normal.Mode]:
-    """The model and its mode, as the normal law takes them: the prior, then the matrices; nothing is closed.
+    """The model and its mode, as the normal approximation takes them: the prior, then the matrices.
 
     Of `kept` rows the loss by unknown classes is taken, and scaled to all.
     """

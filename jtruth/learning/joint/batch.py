@@ -10,15 +10,15 @@ up with samples without labels and predictions, which count nowhere.
 
 Two classes need no chains (`weighted_batch`). With the classes summed out the posterior has few coordinates,
 log odds of the class prior and of every rater's rows, and where labels speak it is one hill in them. EM and
-Newton steps find its top, draws come from a split t law about it (Geweke 1989, Econometrica 57, 1317), each
-weighted by the true density over that of the t law, and draws by these weights give every sample a class.
-Along each axis of the curvature the t law is as much wider, one way and the other, as keeps its density above
-the true one wherever that was looked at, so that weights stay bounded.
+Newton steps find its top, draws come from a split t distribution about it (Geweke 1989, Econometrica 57,
+1317), each weighted by the true density over that of the t distribution, and draws by these weights give
+every sample a class. Along each axis of the curvature the t distribution is as much wider, one way and the
+other, as keeps its density above the true one wherever that was looked at, so that weights stay bounded.
 
-Where the law is no such hill the set belongs to `joint_batch`, and the numbers say so: largest weights with a
-Pareto k above `stats.loo.good_shape`, too few effective draws, a top that Newton did not find, or a density
-not far below the top's where the classes have exchanged names. What cannot be seen is another hill. With
-three classes and more weights are too uneven (`benchmarks/engine.py`).
+Where the distribution is no such hill the set belongs to `joint_batch`, and the numbers say so: largest
+weights with a Pareto k above `stats.loo.good_shape`, too few effective draws, a top that Newton did not find,
+or a density not far below the top's where the classes have exchanged names. What cannot be seen is another
+hill. With three classes and more weights are too uneven (`benchmarks/engine.py`).
 """
 
 from functools import partial, reduce
@@ -227,7 +227,7 @@ def _merged(seen: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return rows, times, np.stack([row for _, row, _ in each]).astype(np.int32)
 
 
-def _law(one_hot, times):
+def _dist(one_hot, times):
     """Of labels (rows, raters, classes): what points (size, P) say, their density, and EM to one (size,).
 
     Coordinates are log odds of the class prior, then of all rows, against the last.
@@ -246,7 +246,7 @@ def _law(one_hot, times):
         log_prior = jax.nn.log_softmax(jnp.pad(v[: classes - 1], [(0, 1), (0, 0)]), axis=0)
         of_seen = log_rows.transpose(1, 2, 0, 3).reshape(-1, classes, v.shape[1])
         joint = density.log_joint(Channel(log_prior[None], jnp.zeros_like(log_prior), of_seen), seen)
-        # Dirichlet laws of probabilities, as densities of log odds, up to a constant
+        # Dirichlet distributions of probabilities, as densities of log odds, up to a constant
         return log_prior, log_rows, joint, log_prior.sum(0) + (alpha[..., None] * log_rows).sum((0, 1, 2))
 
     def log_density(v):
@@ -261,7 +261,7 @@ def _law(one_hot, times):
             return jnp.concatenate([prior[:-1] - prior[-1], (rows[..., :-1] - rows[..., -1:]).ravel()])
 
         def step(_, p):
-            return density.class_law(parts(point(p)[:, None])[2], classes)[:, :, 0]
+            return density.class_dist(parts(point(p)[:, None])[2], classes)[:, :, 0]
 
         return point(jax.lax.fori_loop(0, _EM_STEPS, step, shares))
 
@@ -269,7 +269,7 @@ def _law(one_hot, times):
 
 
 def _about(log_density, top, key_normal, key_scale):
-    """Points (size, draws) from a t law about the mode, wider on one side than on the other; -log density."""
+    """Points (size, draws) from a Student's t at the mode, wider on one side; -log density."""
     size = top.size
     freedom = 2 * round(max(10.0, size**2 / 13) / 2)  # an even number
     values, vectors = jnp.linalg.eigh(-jax.hessian(lambda v: log_density(v[:, None])[0])(top))
@@ -277,7 +277,9 @@ def _about(log_density, top, key_normal, key_scale):
     at = jnp.asarray([_AT, [-a for a in _AT]], axes.dtype)
     points = top[:, None, None, None] + at[None, :, :, None] * axes.T[:, None, None, :]
     fall = log_density(top[:, None])[0] - log_density(points.reshape(size, -1)).reshape(*at.shape, size)
-    in_t = jnp.sqrt(freedom * jnp.expm1(2 * fall / (freedom + size)))  # where the t law has fallen as much
+    in_t = jnp.sqrt(
+        freedom * jnp.expm1(2 * fall / (freedom + size))
+    )  # where the t distribution has fallen as much
     spreads = (jnp.abs(at)[:, :, None] / in_t).max(axis=1)
     # a gamma variable of half the degrees of freedom is a sum of exponentials
     gamma = jax.random.exponential(key_scale, (_DRAWS, freedom // 2), top.dtype).sum(axis=1)
@@ -292,7 +294,7 @@ def _weigh(key, rows, times, of_sample, y_pred, classes):
     """One set: what is found, log weights, the slope at the top, and how high the exchanged top is."""
     codes = jnp.arange(classes, dtype=rows.dtype)
     one_hot = (rows[:, :, None] == codes[None, None, :]).astype(times.dtype)
-    parts, log_density, climb = _law(one_hot, times)
+    parts, log_density, climb = _dist(one_hot, times)
     at = lambda v: log_density(v[:, None])[0]  # noqa: E731
     slope, curvature = jax.grad(at), jax.hessian(at)
     votes = one_hot.sum(axis=1)

@@ -1,8 +1,8 @@
 """From draws of states and rows to what `JointPosterior` holds: everything by class, strata averaged out.
 
 `log_prior` is the log prior of such draws, for `jtruth.stats.loo`. Of rows with a Dirichlet prior it is their
-density; of rows that are alike (`latent.models.alike`) that of what their families have in common. The law of
-such rows given the family is part of the model.
+density; of rows that are alike (`latent.models.alike`) that of what their families have in common. The
+distribution of such rows given the family is part of the model.
 """
 
 from collections.abc import Mapping

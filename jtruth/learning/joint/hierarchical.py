@@ -6,8 +6,8 @@ population's matrix and an interval as wide as labelers differ. Each group of la
 a population of its own, so groups should hold a few labelers each.
 
 In `fit_domains` a labeler is a population of domains (languages, sites, kinds of question), as in the coupled
-models of Platanios, Dubey and Mitchell (2016), whose law is a mixture of clusters and whose class shares
-differ by domain.
+models of Platanios, Dubey and Mitchell (2016), whose distribution is a mixture of clusters and whose class
+shares differ by domain.
 """
 
 from typing import Any

@@ -34,7 +34,7 @@ from jtruth.latent.models import random_effect as effect
 from jtruth.latent.models.alike import alike_in_strata
 from jtruth.latent.rows import Rows, gold_offset
 
-# Beta laws of how often rows are right, easy and hard, where rows are alike.
+# Beta distributions of how often rows are right, easy and hard, where rows are alike.
 _LABELERS = np.array([[9.0, 1.0], [3.0, 3.0]])
 _CLASSIFIER = np.array([[3.0, 1.0], [1.5, 1.5]])
 
@@ -69,7 +69,8 @@ def shared_strata(base: LatentModel, rows: Rows, *, tie_classifier: bool = False
     and (3, 3) for hard samples; the classifier's rows have (3, 1) and (1.5, 1.5). Share of hard samples:
     weights ~ Dirichlet(10, 1) for two classes, (2, 1) for more. Where labels are few, rows are alike
     (`latent.models.alike`): those of one class and stratum over labelers, those of one stratum over the
-    classifier's classes; the means of these families have the laws that the concentrations above give.
+    classifier's classes; the means of these families have the distributions that the concentrations above
+    give.
     """
     classes, (independent_labelers, *classifier) = base.num_classes, base.raters
     state_class = np.repeat(np.arange(classes), 2)  # class 0 easy, class 0 hard, class 1 easy, ...
@@ -184,7 +185,7 @@ MODELS: dict[str, Build] = {
     "copying": copying,
 }
 MODEL_NAMES = tuple(MODELS)
-OWN_ROWS = ("shared_strata", "labeler_strata", "partly_shared", "random_effect")  # have laws of rows
+OWN_ROWS = ("shared_strata", "labeler_strata", "partly_shared", "random_effect")  # have distributions of rows
 
 
 def named_model(dependence: str | Build) -> tuple[Build, str]:

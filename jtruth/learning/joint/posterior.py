@@ -33,7 +33,7 @@ from jtruth.latent.fit import (
     tempered_run,
 )
 from jtruth.latent.infer.gibbs import GibbsRun
-from jtruth.latent.infer.normal import has_normal_law, run_normal
+from jtruth.latent.infer.normal import has_normal_dist, run_normal
 from jtruth.latent.model import LatentModel, Model, Observed
 from jtruth.latent.rows import (
     Rows,
@@ -177,7 +177,7 @@ def fit_joint(
     doubt = check_identified(labels, seen, rows.gold[rows.row_of_sample], informed)
     if doubt is not None and effort.normal is None:
         effort = effort._replace(normal=True)  # the draws that cost least are enough for a refusal
-    if (usual or effort.normal) and built.other is None and has_normal_law(model):
+    if (usual or effort.normal) and built.other is None and has_normal_dist(model):
         starts = start, *believing_each(rows)
         run = run_normal(model, observed, key=key, starts=starts, digest=kept, effort=effort)
     if run is None and built.other is not None:

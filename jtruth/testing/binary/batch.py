@@ -1,10 +1,10 @@
 """Exact posteriors of thousands of data sets in one compiled call, on CPU, GPU or TPU (methods: `exact`).
 
-The law of (A, B), true positives and false negatives, is that of `exact`, computed in fixed shapes; names and
-formulas are those of `operating_point` and `exact`, and the prior is a `BetaPrior` of arrays:
+The distribution of (A, B), true positives and false negatives, is that of `exact`, computed in fixed shapes;
+names and formulas are those of `operating_point` and `exact`, and the prior is a `BetaPrior` of arrays:
 
 1. Newton finds the mode of the collapsed likelihood of the operating point, as `operating_point` does.
-2. Tilted by that operating point, the two Poisson-binomial laws are centred where the posterior lies. Each is
+2. Tilted by that operating point, the two Poisson-binomials are centred where the posterior lies. Each is
    built flip by flip on a window of counts that travels with the running mean: sums of positive numbers, so
    the relative error stays small in the tails, where the gamma factors move the mass.
 3. The gamma functions enter as sums of log-ratios from the centre, which keep their accuracy in float32.
@@ -37,7 +37,7 @@ from jtruth.testing.weighted_tables import WeightedTables
 
 _REACH = 8.0  # half-width of an automatic window, in standard deviations of the count
 _SPREAD = 8.0  # half-width of the binned range of a ratio, in standard deviations
-_BINS = 2048  # for the laws of recall, false alarms and F1
+_BINS = 2048  # for the distributions of recall, false alarms and F1
 _SETS_AT_ONCE = 16  # on a CPU this keeps the tables in the cache; 512 elsewhere
 _MAX_STEPS = 100  # Newton steps
 
@@ -182,10 +182,10 @@ def _summarise_chunk(x, y, point, prior, level, window) -> Any:
     if prior is not None:
         point, _, converged = jax.vmap(_mode, in_axes=(0, 0, 0, None))(x, positive, size, prior)
         tilted_by = jax.lax.stop_gradient(point)  # probabilities do not depend on the tilt
-    laws = _tilted_laws(x, positive, tilted_by, max(window))
+    dists = _tilted_dists(x, positive, tilted_by, max(window))
 
-    def of_set(positive, size, point, tilted_by, converged, laws):
-        p, log_evidence, counts, edge_mass = _table(positive, size, tilted_by, laws, prior, window)
+    def of_set(positive, size, point, tilted_by, converged, dists):
+        p, log_evidence, counts, edge_mass = _table(positive, size, tilted_by, dists, prior, window)
         ok = converged & (edge_mass <= jnp.maximum(1e-12, 8 * jnp.finfo(p.dtype).eps))
         if level is None:
             return WeightedTables(_cells(counts, positive.sum(), size, p), p, ok)
@@ -194,7 +194,7 @@ def _summarise_chunk(x, y, point, prior, level, window) -> Any:
             **numbers, log_evidence=log_evidence, operating_point=point, edge_mass=edge_mass, ok=ok
         )
 
-    return jax.vmap(of_set)(positive, size, point, tilted_by, converged, laws)
+    return jax.vmap(of_set)(positive, size, point, tilted_by, converged, dists)
 
 
 # ---- the mode ----------------------------------------------------------------------------------------------
@@ -240,11 +240,11 @@ def _mode(x, positive, size, prior):
     return point + (step - jax.lax.stop_gradient(step)), jnp.sqrt(spread), change <= 1e-5
 
 
-# ---- the tilted Poisson-binomial laws ----------------------------------------------------------------------
+# ---- the tilted Poisson-binomial distributions -------------------------------------------------------------
 
 
-def _tilted_laws(x, positive, point, width) -> tuple[Array, Array, Array, Array]:
-    """Tilted laws (sets, 2, width) of A and B, first counts, certain heads, tails, log E[e^(tilt count)]."""
+def _tilted_dists(x, positive, point, width) -> tuple[Array, Array, Array, Array]:
+    """Tilted distributions (sets, 2, width) of A, B, first counts, heads, tails, log E[e^(tilt count)]."""
     sets, samples = x.shape
     t1, t0 = tilts(point[:, 0], point[:, 1], jnp)
     tilt = jnp.where(positive, t1[:, None], t0[:, None])
@@ -320,28 +320,28 @@ def _log_gammas(first, size, centre, n, alpha, beta):
     return bend, jnp.log(of_k) - jnp.log(of_rest), gammaln(of_k) + gammaln(of_rest)
 
 
-def _cropped(law, first, size):
-    """`size` entries of a law around its mean, and the counts that they stand for."""
-    place = (law * jnp.arange(law.size, dtype=law.dtype)).sum() / law.sum()
-    cut = jnp.clip(place.astype(first.dtype) - size // 2, 0, law.size - size)
-    return jax.lax.dynamic_slice(law, (cut,), (size,)), first + cut + jnp.arange(size, dtype=first.dtype)
+def _cropped(dist, first, size):
+    """`size` entries of a distribution around its mean, and the counts that they stand for."""
+    place = (dist * jnp.arange(dist.size, dtype=dist.dtype)).sum() / dist.sum()
+    cut = jnp.clip(place.astype(first.dtype) - size // 2, 0, dist.size - size)
+    return jax.lax.dynamic_slice(dist, (cut,), (size,)), first + cut + jnp.arange(size, dtype=first.dtype)
 
 
-def _edge_mass(mass, law, counts, lowest, highest):
+def _edge_mass(mass, dist, counts, lowest, highest):
     """Mass of the cells beside which there should be another cell, but it was cut off or underflowed."""
-    padded = jnp.pad(law > 0, 1)
+    padded = jnp.pad(dist > 0, 1)
     lost_below = (counts > lowest) & ~padded[:-2]
     lost_above = (counts < highest) & ~padded[2:]
-    return jnp.where((law > 0) & (lost_below | lost_above), mass, 0).sum()
+    return jnp.where((dist > 0) & (lost_below | lost_above), mass, 0).sum()
 
 
-def _table(positive, n, point, laws, prior, window):
+def _table(positive, n, point, dists, prior, window):
     """P(A, B | y_pred, z) on its window, log p(y_pred | z), the counts of both axes, and the edge mass."""
-    pmf, start, certain, log_gain = laws
+    pmf, start, certain, log_gain = dists
     n1, shifts = positive.sum(), tilts(point[0], point[1], jnp)
     totals = (n1, n - n1)
-    law, counts = zip(*(_cropped(pmf[s], start[s], window[s]) for s in (0, 1)), strict=True)
-    logs = [jnp.where(part > 0, jnp.log(jnp.where(part > 0, part, 1)), -jnp.inf) for part in law]
+    dist, counts = zip(*(_cropped(pmf[s], start[s], window[s]) for s in (0, 1)), strict=True)
+    logs = [jnp.where(part > 0, jnp.log(jnp.where(part > 0, part, 1)), -jnp.inf) for part in dist]
     if prior is None:
         ones, zeros = (total.astype(point.dtype) for total in totals)
         constant = log_gain.sum() + ones * jnp.log(point[1]) + zeros * jnp.log1p(-point[1])
@@ -366,7 +366,7 @@ def _table(positive, n, point, laws, prior, window):
     p, edges = p / total, jnp.zeros((), p.dtype)
     for s, filling in enumerate((0, positive.shape[0] - n)):  # what fills up the array is no sample
         highest = totals[s] - (certain[s, 1] - filling)
-        edges += _edge_mass(p.sum(1 - s), law[s], counts[s], certain[s, 0], highest)
+        edges += _edge_mass(p.sum(1 - s), dist[s], counts[s], certain[s, 0], highest)
     return p, constant + top + jnp.log(total), counts, edges
 
 
@@ -392,16 +392,16 @@ def _metrics(p, counts, n1, n, level):
     padded = jnp.pad(p[:, ::-1], ((0, 0), (0, rows))).ravel()
     differences = padded[: rows * (rows + columns - 1)].reshape(rows, -1).sum(0)
     share = jnp.where(n1 > 0, counts[0].astype(p.dtype) / jnp.maximum(chosen, 1), jnp.nan)
-    laws = {
+    dists = {
         "accuracy": _lattice(correct / total, differences, level, 1 / total),
         "precision": _lattice(share, p.sum(1), level, 1 / jnp.maximum(chosen, 1)),
     }
     names = default_metrics("01")
-    ratios = [name for name in names if name not in laws]
+    ratios = [name for name in names if name not in dists]
     values = jnp.stack([jnp.broadcast_to(METRICS[name](*cells), p.shape) for name in ratios])
     binned = jax.vmap(lambda v: _binned(v, p, level))(values)
-    laws |= {name: tuple(part[i] for part in binned) for i, name in enumerate(ratios)}
-    rows = [laws[name] for name in names]
+    dists |= {name: tuple(part[i] for part in binned) for i, name in enumerate(ratios)}
+    rows = [dists[name] for name in names]
     fields = BatchSummary._fields[: len(rows[0])]
     return {name: jnp.stack(column) for name, *column in zip(fields, *rows, strict=True)}
 

@@ -1,7 +1,7 @@
 """Two classes, any alphabet of symbols: the posterior of the count table as a chain (methods 3.3b).
 
 Score bins (ROC, precision-recall), pairs of predictions or "abstain" are symbols 0..B-1. Symbol u has N_u
-samples, a_u of them positive; PB_u is the law of a_u given the labels alone. Host side, float64.
+samples, a_u of them positive; PB_u is the distribution of a_u given the labels alone. Host side, float64.
 
 **Symbols without an order** (`symbol_chain`). With rows of K ~ Dirichlet(alpha) integrated out,
 
@@ -22,7 +22,8 @@ many bins is taken to rank well where labels do not say. With o, p the odds of p
 
     p(labels of bin b | f_b) ~ sum_a PB_b(a) (o/p)^a ((1 - pi_b) / (1 - prior))^N_b,
 
-and the same terms are the law of a. Each f_b lies on a grid where its likelihood is within e^-30 of the
+and the same terms are the distribution of a. Each f_b lies on a grid where its likelihood is within e^-30 of
+the
 largest: a hidden Markov chain. A known class prior is the mean of pi over the population: walks weigh by the
 normal density of the prior given the bins at hand, tempered where labels and prior contradict each other.
 """
@@ -45,7 +46,7 @@ from jtruth.stats.poisson_binomial import log_pmf
 from jtruth.tables.posterior import TableDraws
 from jtruth.testing.binary.exact import cell_at
 
-_Law = tuple[int, np.ndarray]  # smallest possible number of positives, and log law
+_Dist = tuple[int, np.ndarray]  # smallest possible number of positives, and log distribution
 _BELOW = 45.0  # what is smaller than e^-45 of the largest is left out
 _AT_ONCE = 4_000_000  # numbers held at once
 
@@ -191,9 +192,9 @@ def symbol_chain(
     sizes, totals, samples = np.bincount(u, minlength=num_symbols), alpha.sum(axis=1), x.size
     sides = []
     for k in range(num_symbols):
-        start, law = _law_of_positives(x[u == k])
-        a = start + np.arange(law.size)
-        sides.append((start, law + gammaln(a + alpha[1, k]) + gammaln(sizes[k] - a + alpha[0, k])))
+        start, dist = _dist_of_positives(x[u == k])
+        a = start + np.arange(dist.size)
+        sides.append((start, dist + gammaln(a + alpha[1, k]) + gammaln(sizes[k] - a + alpha[0, k])))
     tilt = _balanced_tilt(sides, totals, samples)
     factor, first, scale = [], [], 0.0
     for start, side in sides:
@@ -213,8 +214,8 @@ def symbol_chain(
     return SymbolChain(sizes, np.array(first), tuple(factor), tuple(ahead), evidence, alpha)
 
 
-def _law_of_positives(x: np.ndarray) -> _Law:
-    """The law of the number of positives given log-odds x, up to the largest possible."""
+def _dist_of_positives(x: np.ndarray) -> _Dist:
+    """Distribution of the number of positives given log-odds x, up to the largest possible."""
     sure = int((x == np.inf).sum())
     doubtful, counts = np.unique(x[np.isfinite(x)], return_counts=True)
     if not doubtful.size:
@@ -229,8 +230,8 @@ def _balanced_tilt(sides: list, totals: np.ndarray, samples: int) -> float:
         return float(digamma(samples - total + totals[0]) - digamma(total + totals[1]))
 
     def gap(total: float) -> float:
-        laws = ((start, softmax(side + tilt(total) * np.arange(side.size))) for start, side in sides)
-        return float(sum(start + p @ np.arange(p.size) for start, p in laws)) - total
+        dists = ((start, softmax(side + tilt(total) * np.arange(side.size))) for start, side in sides)
+        return float(sum(start + p @ np.arange(p.size) for start, p in dists)) - total
 
     return tilt(scipy.optimize.brentq(gap, 0.0, float(samples), xtol=1e-6 * max(samples, 1)))
 
@@ -310,8 +311,8 @@ def symbol_walk(
         sure = np.stack([np.bincount(u, weights=x > 0, minlength=num_bins) for x in rows]).astype(np.int64)
         sure = np.tile(sure, (per_row, 1))
         return _tables(sizes, sure), (sure + 0.5) / (sizes + 1), 1.0
-    laws = [[_law_of_positives(x[u == b]) for x in rows] for b in range(num_bins)]
-    grids = [_grid(law, share, int(size)) for law, size in zip(laws, sizes, strict=True)]
+    dists = [[_dist_of_positives(x[u == b]) for x in rows] for b in range(num_bins)]
+    grids = [_grid(dist, share, int(size)) for dist, size in zip(dists, sizes, strict=True)]
     edges, log_p = (np.stack(part) for part in zip(*grids, strict=True))
     middle = ndtri((np.cumsum(sizes) - sizes / 2 + 1e-3) / (sizes.sum() + 2e-3))
     place = _walked(edges, log_p, middle, logit(share), _SPARE * per_row, rng)
@@ -319,21 +320,21 @@ def symbol_walk(
     shares = expit(f[np.arange(num_bins), place])
     kept, power = _kept_by_prior(shares, sizes, share, per_row, rng)
     place, chosen = (np.take_along_axis(part, kept[:, :, None], axis=1) for part in (place, shares))
-    bins_of = zip(laws, f, np.moveaxis(place, 2, 0), strict=True)
-    counts = np.stack([_positives(law, middles, at, share, rng) for law, middles, at in bins_of], axis=2)
+    bins_of = zip(dists, f, np.moveaxis(place, 2, 0), strict=True)
+    counts = np.stack([_positives(dist, middles, at, share, rng) for dist, middles, at in bins_of], axis=2)
     chosen, counts = (np.swapaxes(part, 0, 1).reshape(n, num_bins) for part in (chosen, counts))
     return _tables(sizes, counts), chosen, power
 
 
 def _grid(
-    laws: list[_Law], prior: np.ndarray, size: int
+    dists: list[_Dist], prior: np.ndarray, size: int
 ) -> tuple[Float[np.ndarray, " cells_and_one"], Float[np.ndarray, "rates cells"]]:
     """Edges of a bin's grid and the log-likelihood, laid three times, each time where the likelihood was."""
     low, high = -_FARTHEST, _FARTHEST
     for _ in range(3):
         edges = np.linspace(low, high, _CELLS + 1)
         f = (edges[1:] + edges[:-1]) / 2
-        total = np.stack([_weights(law, p, f)[1] for law, p in zip(laws, prior, strict=True)])
+        total = np.stack([_weights(dist, p, f)[1] for dist, p in zip(dists, prior, strict=True)])
         value = total - size * (np.logaddexp(0, f) + np.log1p(-prior)[:, None])
         near = np.flatnonzero((value > value.max(axis=1, keepdims=True) - _NEAR).any(axis=0))
         low, high = edges[max(near[0] - 1, 0)], edges[min(near[-1] + 2, _CELLS)]
@@ -341,10 +342,10 @@ def _grid(
 
 
 def _weights(
-    law: _Law, prior: float, f: np.ndarray, *, sums: bool = False
+    dist: _Dist, prior: float, f: np.ndarray, *, sums: bool = False
 ) -> tuple[np.ndarray, Float[np.ndarray, " cells"]]:
     """Scaled weights of every number of positives, added up (if `sums`), and the log of their total."""
-    start, log_p = law
+    start, log_p = dist
     upto, total = np.empty((f.size if sums else 0, log_p.size)), np.empty(f.size)
     step = max(_AT_ONCE // log_p.size, 1)
     for k in range(0, f.size, step):
@@ -433,12 +434,12 @@ def _kept_by_prior(
 
 
 def _positives(
-    laws: list[_Law], f: np.ndarray, at: Int[np.ndarray, "rates draws"], prior: np.ndarray, rng: Any
+    dists: list[_Dist], f: np.ndarray, at: Int[np.ndarray, "rates draws"], prior: np.ndarray, rng: Any
 ) -> Int[np.ndarray, "rates draws"]:
     """Numbers of positives of a bin given the cells, whose middles are `f`."""
     positives = np.empty(at.shape, np.int64)
     for r, p in enumerate(prior):
         cells, which = np.unique(at[r], return_inverse=True)
-        upto = _weights(laws[r], p, f[cells], sums=True)[0]
-        positives[r] = laws[r][0] + cell_at(upto, which, 1 - rng.random(which.size))
+        upto = _weights(dists[r], p, f[cells], sums=True)[0]
+        positives[r] = dists[r][0] + cell_at(upto, which, 1 - rng.random(which.size))
     return positives

@@ -5,7 +5,7 @@ matrix, and Algorithm 1, whose step `ratio_step` is the means of ratios of norma
 (12)-(16). All iterate from (1/2, 1/2). A data set enters through `log_odds` (samples,), the logit of (21),
 which may be infinite (known labels), and `y_pred` (samples,) of 0 and 1.
 
-**Plugging it in.** `normal_law` is the paper's: U and V normal by the central limit theorem, so accuracy and
+**Plugging it in.** `normal_dist` is the paper's: U and V normal by the central limit theorem, so accuracy and
 precision are normal and P_D, P_FA, F_beta are ratios of normals, kept to [0, 1]; so are the joint densities
 (17) and (18). Intervals ignore that the operating point is itself uncertain; `exact_posterior` does not.
 """
@@ -93,10 +93,10 @@ def ratio_step(
 
 def exact_step(log_odds: Array, y_pred: Array, *, weight: Array | None = None) -> Step:
     """Conditional means of P_D and P_FA given the operating point, each given that it is defined."""
-    return of_point(steps.exact_step(class_law(log_odds), y_pred, weight))
+    return of_point(steps.exact_step(class_dist(log_odds), y_pred, weight))
 
 
-def class_law(log_odds: Float[Array, " samples"]) -> Float[Array, "samples 2"]:
+def class_dist(log_odds: Float[Array, " samples"]) -> Float[Array, "samples 2"]:
     """log p(y_i = c | z_i) (21)."""
     return jnp.stack([jax.nn.log_sigmoid(-log_odds), jax.nn.log_sigmoid(log_odds)], axis=1)
 
@@ -115,14 +115,14 @@ def of_point(step: Step) -> Step:
 
 
 def point_estimate(value: float) -> PmfEstimate:
-    """A law that is all at one value (NaN: undefined for certain)."""
+    """A distribution that is all at one value (NaN: undefined for certain)."""
     if np.isnan(value):
         return PmfEstimate(np.zeros(0), np.zeros(0), 0.0)
     return PmfEstimate(np.array([value]), np.ones(1), lattice=True)
 
 
 def normal_estimate(mean: float, variance: float) -> Estimate:
-    """A normal law, +-10 sd; a variance of 0 is a point."""
+    """A normal distribution, +-10 sd; a variance of 0 is a point."""
     if variance <= 0 or np.isnan(mean):
         return point_estimate(mean)
     t = np.linspace(-10, 10, _POINTS)
@@ -130,7 +130,7 @@ def normal_estimate(mean: float, variance: float) -> Estimate:
     return DensityEstimate(mean + sd * t, np.exp(-0.5 * t**2) / (sd * np.sqrt(2 * np.pi)))
 
 
-def _ratio_law(ratio: Ratio) -> Estimate:
+def _ratio_dist(ratio: Ratio) -> Estimate:
     """Density of Z/W on [0, 1], divided by its mass there; W is above 0 on average."""
     centre = ratio.mean_z / ratio.mean_w
     spread = float(np.sqrt(max(ratio_of_normals.second_order_variance(ratio), 0.0)))
@@ -138,7 +138,7 @@ def _ratio_law(ratio: Ratio) -> Estimate:
     if spread < 1e-12 or low >= high:
         return point_estimate(float(np.clip(centre, 0.0, 1.0)))
     grid = np.linspace(low, high, 2 * _POINTS - 1)
-    if ratio.mean_w < _HEAVY * np.sqrt(ratio.var_w):  # W may be near 0: tails as of Cauchy's law
+    if ratio.mean_w < _HEAVY * np.sqrt(ratio.var_w):  # W may be near 0: tails as of Cauchy's distribution
         grid = np.concatenate([np.linspace(0, low, _POINTS), grid[1:-1], np.linspace(high, 1, _POINTS)])
     with jax.enable_x64(True):
         moments = Ratio(*(jnp.asarray(v, jnp.float64) for v in ratio))
@@ -150,7 +150,7 @@ def _ratio_law(ratio: Ratio) -> Estimate:
 _density = jax.jit(ratio_of_normals.density)
 
 
-def normal_law(moments: ShareMoments, metric: str | Metric) -> Estimate:
+def normal_dist(moments: ShareMoments, metric: str | Metric) -> Estimate:
     """Posterior of a metric under the central limit theorem (Su 2.3.1, Tables 8 and 16).
 
     A ratio of two sums of counts is a ratio of two linear forms of U and V, hence of two normal variables,
@@ -165,14 +165,12 @@ def normal_law(moments: ShareMoments, metric: str | Metric) -> Estimate:
     """
     metric = named_metric(metric) if isinstance(metric, str) else metric
     if not metric.is_ratio:
-        raise ValueError(
-            f"metric {metric.name!r} is not a ratio of two sums of counts: it has no normal approximation"
-        )
+        raise ValueError(f"metric {metric.name!r} is not a ratio of counts: it has no normal approximation")
     ratio = metric_ratio(ShareMoments(*(float(v) for v in moments)), metric)
     if ratio.mean_w <= 0:
         return point_estimate(np.nan)
     if ratio.var_w > 0:
-        return _ratio_law(ratio)
+        return _ratio_dist(ratio)
     return normal_estimate(ratio.mean_z / ratio.mean_w, ratio.var_z / ratio.mean_w**2)
 
 
@@ -191,7 +189,7 @@ def metric_ratio(moments: ShareMoments, metric: Metric) -> Ratio:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class NormalTable(CountTable):
-    """U and V normal at an operating point, as in the paper: laws of ratios of two sums of counts.
+    """U and V normal at an operating point, as in the paper: distributions of ratios of two sums of counts.
 
     Single counts, draws and other metrics are those of the exact table there, which this is.
     """
@@ -199,9 +197,9 @@ class NormalTable(CountTable):
     moments: ShareMoments
 
     def estimate(self, metric: str | Metric) -> Estimate:
-        """Normal law of a ratio, exact law of anything else."""
+        """Normal distribution of a ratio, exact distribution of anything else."""
         metric = self.metric(metric)
-        return normal_law(self.moments, metric) if metric.is_ratio else super().estimate(metric)
+        return normal_dist(self.moments, metric) if metric.is_ratio else super().estimate(metric)
 
     def joint(self, first: str | Metric, second: str | Metric) -> JointDensity:
         """The densities (17) and (18), on 8 standard deviations around the mean."""

@@ -5,9 +5,9 @@ integrated out,
 
     P(A=a, B=b | y_pred, z) ~ PB_1(a) PB_0(b) Beta(a + a_d, b + b_d) Beta(N1 - a + a_f, N0 - b + b_f),
 
-PB_u being the law of the number of positives among the samples predicted u given the labels alone; with gamma
-functions, f_1(a) f_0(b) g(a + b). Its sum is the evidence p(y_pred, z) up to the known p(z). There are two
-ways to sum; `exact_posterior` and `law_at` choose by size. Host side, float64.
+PB_u being the distribution of the number of positives among the samples predicted u given the labels alone;
+with gamma functions, f_1(a) f_0(b) g(a + b). Its sum is the evidence p(y_pred, z) up to the known p(z). There
+are two ways to sum; `exact_posterior` and `dist_at` choose by size. Host side, float64.
 
 **The table** (`count_table`): every whole number of a window that holds all but 1e-12.
 
@@ -15,8 +15,9 @@ ways to sum; `exact_posterior` and `law_at` choose by size. Host side, float64.
 trapezoid rule gives to rounding error as long as the steps are below the spread of A given B and of B given A
 (exp(-2 pi^2) = 3e-9 where they are equal). Their ratio is irrational, so that values of a metric lie densely.
 PB comes from second-order saddlepoints, of samples on a grid (`on_grid`). What is expanded is the ratio to
-the law of as many fair coins, which is smooth: polynomials join it to about 1e-9 (nearly certain labels:
-1e-6). *Smooth*: A is spread widely and away from the ends of its range; metrics have densities. *To the
+the distribution of as many fair coins, which is smooth: polynomials join it to about 1e-9 (nearly certain
+labels: 1e-6). *Smooth*: A is spread widely and away from the ends of its range; metrics have densities. *To
+    the
 ends*: labels say little, and A and B run over all of their range; an end that holds mass counts (h + 1)/2
 (Euler and Maclaurin). Against the table at N = 12 000: means within 2e-4 sd, widths of intervals within .6 %.
 """
@@ -55,12 +56,12 @@ _NODES = 60_000  # wanted where metrics have densities
 _ENOUGH, _MOST = 4_000_000, 20_000_000  # wanted to the ends, and made at most: .2 GB for each array
 _RATIO = 0.5 * (np.sqrt(5.0) - 1)  # of the steps of A and B, in their spreads
 _FEW = 1000  # flips of a side that keeps its whole numbers to the ends
-_BINS = 1024  # of the law of a metric to the ends: single nodes mean nothing
-_DEGREE, _PIECES = 11, 20  # of the polynomials of a log law, and how often a window is halved
+_BINS = 1024  # of the distribution of a metric to the ends: single nodes mean nothing
+_DEGREE, _PIECES = 11, 20  # of the polynomials of a log distribution, and how often a window is halved
 
 
-def law_at(data: LogOdds, p_detection: float, p_false_alarm: float) -> CountTable:
-    """The law of the counts given the operating point, A and B independent.
+def dist_at(data: LogOdds, p_detection: float, p_false_alarm: float) -> CountTable:
+    """Distribution of the counts given the operating point, A and B independent.
 
     `log_evidence` is log p(y_pred | z; p_D, p_FA).
     """
@@ -112,10 +113,10 @@ def _limits(data: LogOdds) -> Float[np.ndarray, "2 2"]:
 
 
 def _whole_numbers(side: Side, end: np.ndarray) -> _Axis:
-    """Every count between two ends, with the law of `side` by convolution."""
+    """Every count between two ends, with the distribution of `side` by convolution."""
     first, last = int(np.floor(end[0])), int(np.ceil(end[1]))
-    law = log_pmf(side.x, side.counts, first - side.sure, last - side.sure)
-    return np.arange(first, last + 1), None, law
+    dist = log_pmf(side.x, side.counts, first - side.sure, last - side.sure)
+    return np.arange(first, last + 1), None, dist
 
 
 def _summed(
@@ -126,9 +127,9 @@ def _summed(
     limits, reach = _limits(data), np.full(2, 9.0)
     while True:
         ends = np.stack([mean - reach * sd - 6, mean + reach * sd + 6], 1)
-        if (laws := make_axes(np.clip(ends, limits[:, :1], limits[:, 1:]))) is None:
+        if (dists := make_axes(np.clip(ends, limits[:, :1], limits[:, 1:]))) is None:
             return None
-        axes = [(*law[:2], law[2] + _log_gain(law[0], data, k, prior)) for k, law in enumerate(laws)]
+        axes = [(*dist[:2], dist[2] + _log_gain(dist[0], data, k, prior)) for k, dist in enumerate(dists)]
         log_p = _log_joint(axes, data[0].total + data[1].total, prior)
         top = log_p.max()
         p = np.exp(np.subtract(log_p, top, out=log_p), out=log_p)
@@ -143,7 +144,7 @@ def _summed(
 
 
 def _log_gain(count: np.ndarray, data: LogOdds, side: int, prior: BetaPrior | None) -> np.ndarray | float:
-    """log f_u, less the law given the labels alone."""
+    """log f_u, less the distribution given the labels alone."""
     if prior is None:
         return 0.0
     alpha1, alpha0 = (prior.a_d, prior.a_f) if side == 0 else (prior.b_d, prior.b_f)
@@ -280,10 +281,10 @@ def _spaced(side: Side, end: np.ndarray, step: float, limits: np.ndarray) -> _Ax
     for k in (0, -1):
         if nodes[k] == limits[k]:
             cells[k] = 0.5 * (step + 1.0)
-    return nodes, cells, log_law(side, low, high)(nodes)
+    return nodes, cells, log_dist(side, low, high)(nodes)
 
 
-def log_law(side: Side, low: float, high: float) -> Callable[[np.ndarray], np.ndarray]:
+def log_dist(side: Side, low: float, high: float) -> Callable[[np.ndarray], np.ndarray]:
     """log P(count = c) for real c on [low, high]: log C(n, c) and polynomials, joined, of what is left.
 
     Tilts are solved for roughly, each from the one before, so points may lie a little off their places; the
@@ -293,15 +294,15 @@ def log_law(side: Side, low: float, high: float) -> Callable[[np.ndarray], np.nd
     cuts, pieces, left = [], [], [(low - side.sure, high - side.sure, 0)]
     while left:
         first, last, halved = left.pop()
-        law = _polynomial(side, flips, first, last)
-        if np.abs(law.coef[-2:]).max() > 1e-8 + 1e-14 * np.abs(law.coef).max() and halved < _PIECES:
+        dist = _polynomial(side, flips, first, last)
+        if np.abs(dist.coef[-2:]).max() > 1e-8 + 1e-14 * np.abs(dist.coef).max() and halved < _PIECES:
             middle = 0.5 * (first + last)
             left += [(middle, last, halved + 1), (first, middle, halved + 1)]
         else:
             cuts.append(last)
-            pieces.append(law)
+            pieces.append(dist)
 
-    def law_of(count: np.ndarray) -> np.ndarray:
+    def dist_of(count: np.ndarray) -> np.ndarray:
         c = count - side.sure
         out = gammaln(flips + 1.0) - gammaln(c + 1.0) - gammaln(flips - c + 1.0)
         piece = np.searchsorted(cuts[:-1], c)
@@ -309,7 +310,7 @@ def log_law(side: Side, low: float, high: float) -> Callable[[np.ndarray], np.nd
             out[piece == k] += pieces[k](c[piece == k])
         return out
 
-    return law_of
+    return dist_of
 
 
 def _polynomial(side: Side, flips: int, low: float, high: float) -> Chebyshev:
@@ -330,7 +331,7 @@ def _polynomial(side: Side, flips: int, low: float, high: float) -> Chebyshev:
 def confusion_nodes(table: CountTable, number: int) -> Float[np.ndarray, "nodes 2 2"]:
     """Evenly spread, equally weighted nodes of the classifier's matrix: beta given the counts of `table`.
 
-    The count a by its own law and b given a, by Sobol's sequence: the sd of accuracy is within .2 %.
+    The count a by its own distribution and b given a, by Sobol's sequence: the sd of accuracy is within .2 %.
     """
     place = _sobol(number)
     i = cell_at(np.cumsum(table.probability.sum(axis=1))[None], np.zeros(number, int), place[:, 0])

@@ -8,7 +8,7 @@ given: of trapezoids in the order of the thresholds, and of the monotone envelop
 one at the same false-alarm rates.
 
 **Where a curve lies**: the average over thresholds of the exact joint posteriors of its points, as in Figures
-22 to 25 (whose laws are the normal ones of empirical Bayes: too narrow). Whole curves:
+22 to 25 (whose distributions are the normal ones of empirical Bayes: too narrow). Whole curves:
 `jtruth.tables.curves`.
 """
 

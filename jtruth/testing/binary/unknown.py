@@ -2,7 +2,7 @@
 
 The normaliser of the exact posterior is the evidence p(y_pred, z | prior). So the posterior of an unknown
 prior is the evidence times its prior on a quadrature grid, and the posterior of a metric is the
-mixture of its exact laws at the nodes. Host side, float64.
+mixture of its exact distributions at the nodes. Host side, float64.
 """
 
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ class Mixture(TablePosterior, eqx.Module):
         return 2, 2
 
     def estimate(self, metric: str | Metric) -> Estimate:
-        """Law of a metric with the parameter integrated out."""
+        """Distribution of a metric with the parameter integrated out."""
         return mix([table.estimate(metric) for table in self.tables], self.weight)
 
     def counted(
@@ -49,11 +49,11 @@ class Mixture(TablePosterior, eqx.Module):
         return hit, miss, np.concatenate([w * one[2] for w, one in zip(self.weight, each, strict=True)])
 
     def cell(self, true: int, symbol: int) -> Estimate:
-        """Law of an element of the table with the parameter integrated out."""
+        """Distribution of an element of the table with the parameter integrated out."""
         return mix([table.cell(true, symbol) for table in self.tables], self.weight)
 
     def joint(self, first: str | Metric, second: str | Metric) -> JointEstimate:
-        """Joint law of two metrics with the parameter integrated out."""
+        """Joint distribution of two metrics with the parameter integrated out."""
         parts = [table.joint(first, second) for table in self.tables]
         mass = self.weight * np.array([p.probability_defined for p in parts])
         weight = np.concatenate([m / mass.sum() * p.weight for m, p in zip(mass, parts, strict=True)])
@@ -70,21 +70,21 @@ class Mixture(TablePosterior, eqx.Module):
         return out
 
 
-def mix(laws: Sequence[Estimate], weight: Float[np.ndarray, " laws"]) -> Estimate:
-    """Mixture of laws: atoms are pooled, densities added on a common grid."""
-    defined = weight * np.array([law.probability_defined for law in laws])
+def mix(dists: Sequence[Estimate], weight: Float[np.ndarray, " dists"]) -> Estimate:
+    """Mixture of distributions: atoms are pooled, densities added on a common grid."""
+    defined = weight * np.array([dist.probability_defined for dist in dists])
     share, known = defined / max(defined.sum(), 1e-300), float(defined.sum())
-    used = [(law, w) for law, w in zip(laws, share, strict=True) if w > 1e-14]
-    discrete = [(law, w) for law, w in used if isinstance(law, PmfEstimate)]
+    used = [(dist, w) for dist, w in zip(dists, share, strict=True) if w > 1e-14]
+    discrete = [(dist, w) for dist, w in used if isinstance(dist, PmfEstimate)]
     if len(discrete) == len(used):
-        values = np.concatenate([law.values for law, _ in discrete] or [np.zeros(0)])
-        pmf = np.concatenate([w * law.pmf for law, w in discrete] or [np.zeros(0)])
+        values = np.concatenate([dist.values for dist, _ in discrete] or [np.zeros(0)])
+        pmf = np.concatenate([w * dist.pmf for dist, w in discrete] or [np.zeros(0)])
         values, where = np.unique(values, return_inverse=True)
         pmf = np.bincount(where, weights=pmf, minlength=values.size)
-        return PmfEstimate(values, pmf, known, lattice=all(law.lattice for law, _ in discrete))
-    grids = [law.grid for law, _ in used if isinstance(law, DensityEstimate)]
+        return PmfEstimate(values, pmf, known, lattice=all(dist.lattice for dist, _ in discrete))
+    grids = [dist.grid for dist, _ in used if isinstance(dist, DensityEstimate)]
     grid = np.linspace(min(g[0] for g in grids), max(g[-1] for g in grids), 4001)
-    return DensityEstimate(grid, np.sum([w * law.density(grid) for law, w in used], axis=0), known)
+    return DensityEstimate(grid, np.sum([w * dist.density(grid) for dist, w in used], axis=0), known)
 
 
 def unknown_prior(log_ratio: Float[np.ndarray, " samples"], y_pred: Int[np.ndarray, " samples"]) -> Mixture:

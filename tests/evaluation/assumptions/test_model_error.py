@@ -13,8 +13,8 @@ from jtruth.evaluation.assumptions.model_error import (
     FLAT,
     KINDS,
     PredictiveTable,
+    dist_of,
     first_larger,
-    law_of,
     parts_of,
     rests_on,
     shares_of,
@@ -29,7 +29,7 @@ SOURCES = ("people", "llm_judges")  # on which errors were learned
 SAID = {"majority_vote": (1.8, 0.1), "independent": (2.4, 0.2)}
 
 
-def law(kind, group, said=SAID):
+def dist(kind, group, said=SAID):
     parts, weights = widened(list(said.values()), group, kind)
     return predictive(parts, FLAT, weights=weights)
 
@@ -42,7 +42,7 @@ def of_source(kind, group, said=SAID):
 @pytest.mark.parametrize("kind", SOURCES)
 def test_the_distribution_is_that_of_a_new_source(kind, group):
     """Drawn as the docstring has it: a source, its scale, a reading, its error. Scales are seven nodes of
-    their law, which moves probabilities by less than .01; 200 000 draws by .001."""
+    their distribution, which moves probabilities by less than .01; 200 000 draws by .001."""
     rng, n, (slope, log_tau, spread) = np.random.default_rng(0), 200_000, ERRORS[kind, group]
     which = rng.integers(0, 2, n)
     centre, scale = np.array(list(SAID.values()))[which].T
@@ -62,7 +62,7 @@ def test_only_people_have_a_distribution_of_their_own(group):
     judges = 0.9 if "difference" in group else 0.5
     for kind in KINDS:
         share = 0.1 if kind == "people" else judges
-        found = (law(kind, group).draws[:, None] < places).mean(axis=0)
+        found = (dist(kind, group).draws[:, None] < places).mean(axis=0)
         np.testing.assert_allclose(found, (1 - share) * sources[0] + share * sources[1], atol=1.5e-3)
         assert shares_of(kind, group) == pytest.approx({"people": 1 - share, "llm_judges": share})
     assert all(f"kind {kind} changes nothing" in rests_on(kind) for kind in ("experts", "llm_judges"))
@@ -71,7 +71,7 @@ def test_only_people_have_a_distribution_of_their_own(group):
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_people_are_narrower(group):
-    widths = {kind: np.diff(law(kind, group).equal_tails())[0] for kind in KINDS}
+    widths = {kind: np.diff(dist(kind, group).equal_tails())[0] for kind in KINDS}
     assert widths["people"] < 0.9 * widths["unknown"] and widths["unknown"] == widths["llm_judges"]
 
 
@@ -83,7 +83,7 @@ def test_the_point_is_the_median_within_what_the_readings_say(kind, bounds):
     for centre in (0.2, 0.5, 0.9, 0.99):
         low, high = bounds
         one, two = (low + (high - low) * rng.beta(50 * c, 50 * (1 - c), 500) for c in (centre, centre**1.5))
-        found = law_of({"majority_vote": one, "independent": two}, "overall", kind, 400.0, bounds)
+        found = dist_of({"majority_vote": one, "independent": two}, "overall", kind, 400.0, bounds)
         ends = sorted([one.mean(), two.mean()])
         assert found.mean == np.clip(np.median(found.draws), *ends)
         for truth in np.linspace(*bounds, 21):
@@ -126,9 +126,9 @@ def test_which_of_two_labelers_is_better_by_simulation():
 
 def test_a_reading_that_says_nothing_has_no_say():
     vote, silent = {"majority_vote": np.linspace(0.7, 0.9, 5)}, {"independent": np.full(5, np.nan)}
-    with_it, alone = (law_of(draws, "overall", "people", np.inf) for draws in (vote | silent, vote))
+    with_it, alone = (dist_of(draws, "overall", "people", np.inf) for draws in (vote | silent, vote))
     np.testing.assert_array_equal(with_it.draws, alone.draws)
-    none = law_of(silent, "overall", "people", np.inf)
+    none = dist_of(silent, "overall", "people", np.inf)
     assert none.mean == pytest.approx(0.5, abs=1e-3) and none.sd == pytest.approx(12**-0.5, abs=1e-3)
 
 
@@ -143,12 +143,15 @@ def test_what_predictions_settle_is_a_point():
     assert table.estimate("accuracy").sd > 0.01
     assert table.cell(1, 1).interval() == (0, 0)
     np.testing.assert_allclose(table.cells().mean.sum(axis=0), [100, 0])
-    share, cells = law_of({"independent": counts[:, 1, 0] / 100}, "one class", "people", 100.0), table.cells()
+    share, cells = (
+        dist_of({"independent": counts[:, 1, 0] / 100}, "one class", "people", 100.0),
+        table.cells(),
+    )
     np.testing.assert_allclose([table.cell(1, 0).mean, *table.cell(1, 0).interval()],
                                100 * np.array([share.mean, *share.interval()]))  # fmt: skip
     counts[:, :, 1] = np.stack([np.arange(9), 10 - np.arange(9)], axis=1)  # of 10 that are called positive
     table = PredictiveTable({"independent": TableDraws(counts)}, "people")
-    few = law_of({"independent": counts[:, 1, 1] / 10}, "one class", "people", 10.0)
+    few = dist_of({"independent": counts[:, 1, 1] / 10}, "one class", "people", 10.0)
     np.testing.assert_array_equal(table.estimate("precision").draws, few.draws)
     assert (cells.low <= cells.mean).all() and (cells.mean <= cells.high).all() and cells.high.max() < 110
 
@@ -159,7 +162,7 @@ def by_kind(few_lineages):
     return {kind: jt.evaluate(y_pred, labels, labelers_are=kind) for kind in ("people", "llm_judges", None)}
 
 
-def test_what_a_law_rests_on_is_said_everywhere_and_what_if_never_looks_like_an_answer(by_kind):
+def test_what_a_dist_rests_on_is_said_everywhere_and_what_if_never_looks_like_an_answer(by_kind):
     said = {kind: found.rests_on for kind, found in by_kind.items()}
     assert "9 public data sets labelled by people (95 %" in said["people"]
     assert (
@@ -202,7 +205,7 @@ WIDTHS = {
 )
 def test_every_question_is_narrower_for_people_and_says_what_it_assumes(asked):
     (_, y_pred, labels), (question, about) = crowd(), QUESTIONS[asked]
-    kinds = {"people": "labelled by people", None: "say so", "llm_judges": "changes nothing"}
+    kinds = {"people": "labelled by people", None: "gives narrower", "llm_judges": "changes nothing"}
     found = {kind: question(*about(y_pred), labels, labelers_are=kind) for kind in kinds}
     widths = {kind: WIDTHS[asked](one) for kind, one in found.items()}
     assert widths["people"] < 0.95 * widths["llm_judges"] and widths["llm_judges"] == widths[None]
@@ -223,5 +226,5 @@ def test_words_for_labelers_are_refused_where_they_are_unknown_or_of_no_use(aske
     with pytest.raises(ValueError, match=r"labelers_are must be one of .*'llm_judges'; got 'robots'"):
         question(*about(y_pred), labels, labelers_are="robots")
     for how in taken:
-        with pytest.raises(ValueError, match="labelers_are='experts' says how far"):
+        with pytest.raises(ValueError, match="labelers_are='experts' is for learned error rates"):
             question(*about(y_pred), labels, labelers_are="experts", **useless[how])

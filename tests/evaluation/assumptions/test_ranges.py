@@ -1,4 +1,5 @@
-"""Without gold: a law made of two readings, the rows beside it, words, and what it does not pretend to be."""
+"""Without gold: a posterior made of two estimates, the rows beside it, words, and what it does not pretend
+to be."""
 
 import json
 
@@ -9,7 +10,7 @@ import pytest
 import jtruth as jt
 from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions import registry
-from jtruth.evaluation.assumptions.model_error import group_of, law_of, size_of
+from jtruth.evaluation.assumptions.model_error import dist_of, group_of, size_of
 from jtruth.evaluation.assumptions.registry import ASSUMPTIONS
 from jtruth.tables.metrics import default_metrics, named_metric
 from tests.evaluation.crowds import crowd
@@ -21,19 +22,19 @@ def result(few_lineages):
     return jt.evaluate(y_pred, labels)
 
 
-def test_the_default_is_a_predictive_law_and_says_so_first(result):
+def test_the_default_is_a_predictive_dist_and_says_so_first(result):
     first, *_ = result.summary(full=True).splitlines()
     assert result.interval_kind == "predictive" and "95 % predictive intervals" in first
     assert f"The widths assume: {result.rests_on}." in result.summary(full=True)
     assert [a.name for a in result.assumptions] == [e.name for e in ASSUMPTIONS.values() if e.listed]
     for entry in ASSUMPTIONS.values():
         assert (entry.sentence in result.summary(full=True)) == entry.listed
-    assert any("only gold" in w for w in result.warnings)
+    assert any("30 verified random samples" in w for w in result.warnings)
     json.dumps(result.to_dict(), allow_nan=False)
 
 
 @pytest.mark.parametrize("metric", [*default_metrics("01"), "kappa", "mcc", "f2"])
-def test_the_law_is_that_of_the_two_readings(result, metric):
+def test_the_dist_is_that_of_the_two_readings(result, metric):
     """By hand from the rows; the other rows have no say. Intervals lie within the bounds of the metric."""
     result = result.in_sample
     found = named_metric(metric, "01", 1)
@@ -41,21 +42,21 @@ def test_the_law_is_that_of_the_two_readings(result, metric):
     readings = {name: rows[name] for name in ("majority_vote", "independent")}
     size = np.mean([size_of(table, found) for table in readings.values()])
     draws = {name: np.asarray(found.of_table(t.counts), float) for name, t in readings.items()}
-    expected = law_of(draws, group_of(found), "unknown", float(size), found.bounds)
-    law = result.estimate(metric)
-    np.testing.assert_array_equal(law.draws, expected.draws)
+    expected = dist_of(draws, group_of(found), "unknown", float(size), found.bounds)
+    dist = result.estimate(metric)
+    np.testing.assert_array_equal(dist.draws, expected.draws)
     for level in (0.5, 0.95, 0.9999):
-        low, high = law.interval(level)
+        low, high = dist.interval(level)
         assert found.bounds[0] <= low < high <= found.bounds[1]
-        assert level == 0.5 or low < law.mean < high
+        assert level == 0.5 or low < dist.mean < high
 
 
-def test_laws_of_different_numbers_are_not_laid_together(result):
+def test_dists_of_different_numbers_are_not_laid_together(result):
     with pytest.raises(ValueError, match=r"has no joint posterior; give assumption=\.\.\."):
         result.joint()
     with pytest.raises(ValueError, match="has no assumption 'ppi'"):
         result.joint(assumption="ppi")
-    with pytest.raises(ValueError, match="no joint law of recall and precision"):
+    with pytest.raises(ValueError, match="no joint distribution of recall and precision"):
         result.posterior.joint("recall", "precision")
     with pytest.raises(ValueError, match="there are no draws of tables"):
         result.posterior.draws(jax.random.key(0), 3)
@@ -64,7 +65,7 @@ def test_laws_of_different_numbers_are_not_laid_together(result):
     joint = result.joint("precision[0]", "recall[0]", assumption="independent")
     own = [row.posterior.estimate(named_metric(f"{name}[0]", "01")).mean for name in ("precision", "recall")]
     np.testing.assert_allclose(joint.mean, own, atol=1e-6)
-    # Each metric has a law nevertheless, with all that a law has.
+    # Each metric has a distribution nevertheless, with all that a distribution has.
     assert result.recall.sd > 0 and result.recall.density(np.array([0.5])) >= 0
 
 
@@ -84,7 +85,7 @@ def test_members_are_the_answers_that_one_gets_by_asking_for_them(result):
 
 
 @pytest.mark.slow
-def test_shared_difficulty_is_one_law_of_two_models(enough_sweeps):
+def test_shared_difficulty_is_one_dist_of_two_models(enough_sweeps):
     _, y_pred, labels = crowd(size=300)
     result = jt.evaluate(y_pred, labels)
     pooled = jt.evaluate(y_pred, labels, assume="shared_difficulty")
@@ -104,8 +105,8 @@ def test_majority_vote_draws_have_the_mean_of_the_counts():
     result = jt.evaluate(y_pred, labels, target="in-sample")
     vote = next(a for a in result.assumptions if a.name == "majority_vote")
     for metric in ("accuracy", "recall"):
-        law, naive = vote.metrics[metric], result.baselines["majority_vote"][metric]
-        assert abs(law.mean - naive) < 0.005 + 0.1 * law.sd
+        dist, naive = vote.metrics[metric], result.baselines["majority_vote"][metric]
+        assert abs(dist.mean - naive) < 0.005 + 0.1 * dist.sd
     n, votes = y_pred.size, labels.counts()
     tied = int((votes[:, 0] == votes[:, 1]).sum())  # a coin each, right or wrong whatever was predicted
     assert tied and vote.metrics["accuracy"].sd == pytest.approx(np.sqrt(tied) / 2 / n, rel=0.1)

@@ -46,7 +46,7 @@ def answer(added):
     return jt.evaluate(y_pred, labels, key=KEY)
 
 
-def test_the_entry_is_a_row_and_has_no_say_in_the_law(added, answer):
+def test_the_entry_is_a_row_and_has_no_say_in_the_dist(added, answer):
     rows = {row.name: row for row in answer.assumptions}
     assert list(rows) == [*SHOWN, "empty_samples"]
     shown = answer.summary(full=True), answer.to_dict()["assumptions"][-1]["sentence"]
@@ -117,9 +117,9 @@ def test_a_question_is_answered_by_every_holder(mean_cost, answer):
     by_hand = (exact.confusion_matrix * PRICE).sum() / 60  # linear: the mean is that of the mean table
     assert mean_cost(exact.posterior, PRICE).mean == pytest.approx(by_hand, abs=1e-9)
     drawn = TableDraws(exact.posterior.draws(KEY, 4000))
-    law, other = mean_cost(drawn, PRICE), mean_cost(exact.posterior, PRICE)
-    assert abs(law.mean - other.mean) < 4.5 * other.sd / np.sqrt(4000)
-    assert law.interval(0.9).low == pytest.approx(other.interval(0.9).low, abs=0.5 * other.sd)
+    dist, other = mean_cost(drawn, PRICE), mean_cost(exact.posterior, PRICE)
+    assert abs(dist.mean - other.mean) < 4.5 * other.sd / np.sqrt(4000)
+    assert dist.interval(0.9).low == pytest.approx(other.interval(0.9).low, abs=0.5 * other.sd)
     parts = [mean_cost(row.posterior, PRICE).mean for row in answer.assumptions]
     whole = mean_cost(answer.posterior, PRICE)
     low, high = whole.interval(0.9)

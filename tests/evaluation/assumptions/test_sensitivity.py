@@ -47,11 +47,11 @@ def test_unmoved_is_the_answer(answer, what):
     """At rest every way gives the joint posterior: draws of the rates, or a model without second stratum."""
     value = 1.0 if what == "error_rates" else 0.0
     found = answer.sensitivity(what, values=[value, value + 0.01])
-    law = found.metrics["accuracy"][0]
+    dist = found.metrics["accuracy"][0]
     assert found.base == value
     tolerance = 0.02 if what in ("hard_samples", "labeler_dependence") else 0.012  # those have other priors
-    assert law.mean == pytest.approx(answer.accuracy.mean, abs=tolerance)
-    assert law.sd == pytest.approx(answer.accuracy.sd, rel=0.35)
+    assert dist.mean == pytest.approx(answer.accuracy.mean, abs=tolerance)
+    assert dist.sd == pytest.approx(answer.accuracy.sd, rel=0.35)
 
 
 def test_prior_that_moves():
@@ -59,7 +59,7 @@ def test_prior_that_moves():
     rng = np.random.default_rng(2)
     log_p, y_pred = np.log(rng.uniform(0.1, 0.9, (5, 2))), np.array([1, 0, 1, 1, 0])
     found = jt.evaluate(y_pred, log_p, prior=[0.5, 0.5]).sensitivity("prior", values=[0.2, 0.7])
-    for share, law in zip((0.2, 0.7), found.metrics["accuracy"], strict=True):
+    for share, dist in zip((0.2, 0.7), found.metrics["accuracy"], strict=True):
         total = mean = 0.0
         for y in itertools.product((0, 1), repeat=5):
             y = np.array(y)
@@ -68,7 +68,7 @@ def test_prior_that_moves():
                 right, size = (y_pred[y == c] == c).sum(), (y == c).sum()
                 weight /= comb(size, right) * (size + 1)
             total, mean = total + weight, mean + weight * (y == y_pred).mean()
-        assert law.mean == pytest.approx(mean / total, abs=0.02)
+        assert dist.mean == pytest.approx(mean / total, abs=0.02)
 
 
 @pytest.mark.slow
@@ -77,7 +77,9 @@ def test_shared_errors_are_found_again():
     y, y_pred, labels = crowd(1, size=2000, sharing=0.4)
     truth = (y == y_pred).mean()
     found = jt.evaluate(y_pred, labels, assume="independent", key=KEY).sensitivity(values=[0.0, 0.2, 0.4])
-    inside = [law.interval(0.999)[0] <= truth <= law.interval(0.999)[1] for law in found.metrics["accuracy"]]
+    inside = [
+        dist.interval(0.999)[0] <= truth <= dist.interval(0.999)[1] for dist in found.metrics["accuracy"]
+    ]
     assert inside[2] and not inside[0]
     assert found.values[0] == 0 < found.values[1] < found.values[2]
     # the expected share of errors that repeat a label, from the truth: copies are wrong as labels are
@@ -86,8 +88,8 @@ def test_shared_errors_are_found_again():
 
 
 def made(means, base=0.0, values=(0.0, 0.1, 0.2)):
-    laws = tuple(DrawsEstimate(m + 0.02 * norm.ppf((np.arange(4000) + 0.5) / 4000)) for m in means)
-    return Sensitivity("x", "share", np.array(values), base, {"recall": laws}, 0.9, (), (), (), "", 0)
+    dists = tuple(DrawsEstimate(m + 0.02 * norm.ppf((np.arange(4000) + 0.5) / 4000)) for m in means)
+    return Sensitivity("x", "share", np.array(values), base, {"recall": dists}, 0.9, (), (), (), "", 0)
 
 
 @pytest.mark.slow
@@ -122,8 +124,8 @@ def test_tipping_points_of_metrics_by_their_clinical_names(answer):
     found = answer.sensitivity("error_rates", values=[0.8, 1.0, 1.3])
     for name, other in (("sensitivity", "recall"), ("ppv", "precision")):
         assert [a.mean for a in found.metrics[name]] == [a.mean for a in found.metrics[other]]
-    alarms = np.array([law.mean for law in found.metrics["false_alarm_rate"]])
-    np.testing.assert_allclose([law.mean for law in found.metrics["specificity"]], 1 - alarms)
+    alarms = np.array([dist.mean for dist in found.metrics["false_alarm_rate"]])
+    np.testing.assert_allclose([dist.mean for dist in found.metrics["specificity"]], 1 - alarms)
     assert found.tipping_point("specificity", 1 - alarms[:2].mean()) == pytest.approx(0.9)
 
 
@@ -166,8 +168,8 @@ def test_every_draw_of_the_rates_has_its_own_class_shares(answer):
         matrix_draw=np.arange(16) % 2,
     )
     basis = data, replace(model, fit=two)
-    law = sensitivity(basis, "error_rates", level=0.9, values=[1.0, 1.1], printed=()).metrics["accuracy"][0]
-    np.testing.assert_allclose(np.quantile(law.draws, [0.25, 0.75]), [0.02, 0.98], atol=0.03)
+    dist = sensitivity(basis, "error_rates", level=0.9, values=[1.0, 1.1], printed=()).metrics["accuracy"][0]
+    np.testing.assert_allclose(np.quantile(dist.draws, [0.25, 0.75]), [0.02, 0.98], atol=0.03)
 
 
 def test_what_is_refused(answer):
@@ -215,7 +217,7 @@ def test_a_value_without_an_answer_is_undefined_and_its_doubt_names_the_place_th
     z = np.where(rng.random((20, 3)) < 0.28, 1 - y[:, None], y[:, None])
     found = jt.evaluate(y, jt.Labels.from_matrix(z, 2), assume="independent", key=0)
     moved = found.sensitivity("shared_errors", values=[0.0, 0.4, 0.6])
-    empty = np.isnan([law.mean for law in moved.metrics["accuracy"]])
+    empty = np.isnan([dist.mean for dist in moved.metrics["accuracy"]])
     assert empty.tolist() == [False, True, True]
     assert "nan" not in moved.summary(full=True) and moved.summary(full=True).count("undefined") == 3 * 2
     places = [float(warning.split(":")[0].removeprefix("at ")) for warning in moved.warnings]

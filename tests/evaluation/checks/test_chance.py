@@ -1,4 +1,5 @@
-"""Predictions that agree with labels no better than chance: the law by enumeration, alarms, and the text."""
+"""Predictions that agree with labels no better than chance: the posterior by enumeration, alarms, and the
+text."""
 
 import itertools
 

@@ -300,7 +300,7 @@ def known(seed, size=400, factor=1.0, prior=(0.6, 0.4), dependent=False):
 
 
 def test_prior_score_is_the_derivative():
-    """Against the numerical gradient and, by its law, against chi2 (Kolmogorov-Smirnov at 1e-4)."""
+    """Against the numerical gradient and, by its distribution, against chi2 (Kolmogorov-Smirnov at 1e-4)."""
     _, _, log_p, _ = known(0, size=50)
     prior, step = np.array([0.55, 0.45]), 1e-5
 

@@ -44,7 +44,7 @@ def test_gold_of_a_class_that_nobody_predicts():
     number = int((gold == 2).sum())
     text = (
         f"class 'c', although {number} gold samples have it: its recall is 0 and its precision undefined. "
-        "Does it have another name in the predictions?"
+        "Is it named differently there?"
     )
     found = jt.evaluate(never, LABELS, gold=gold, **KNOWN)
     assert f"(worth knowing): the predictions never have {text}" in found.summary(full=True)

@@ -58,12 +58,12 @@ def test_every_question_reads_strata():
     asked = {
         "evaluate": lambda gold: jt.evaluate(z[:, 0], labels, gold=gold).accuracy,
         "prevalence": lambda gold: jt.prevalence(labels, gold=gold).shares["1"],
-        "by": lambda gold: jt.prevalence(labels, gold=gold, by=group).groups.laws.values["a"],
-        "labelers": lambda gold: jt.evaluate_labelers(labels, gold=gold).laws["1"],
+        "by": lambda gold: jt.prevalence(labels, gold=gold, by=group).groups.dists.values["a"],
+        "labelers": lambda gold: jt.evaluate_labelers(labels, gold=gold).dists["1"],
         "compare": lambda gold: jt.compare_classifiers(two, labels, gold=gold).values["m"],
         "groups": lambda gold: compare_groups(z[:, 0], labels, group, gold=gold).values["a"],
-        "labelers by group": lambda gold: labelers_by_group(labels, group, gold=gold).reports["a"].laws["1"],
+        "labelers by group": lambda gold: labelers_by_group(labels, group, gold=gold).reports["a"].dists["1"],
     }
-    for name, law in asked.items():
-        assert law(gold).mean == law(Gold(gold, strata=strata)).mean, name
-        assert law(few).mean != law(Gold(few, strata=strata)).mean, name
+    for name, dist in asked.items():
+        assert dist(gold).mean == dist(Gold(gold, strata=strata)).mean, name
+        assert dist(few).mean != dist(Gold(few, strata=strata)).mean, name

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import jtruth as jt
-from jtruth.evaluation.gold.tables import labeler_tables_by_gold, laws_by_gold
+from jtruth.evaluation.gold.tables import dists_by_gold, labeler_tables_by_gold
 from jtruth.io.gold import Gold
 from jtruth.stats.draws import DrawsEstimate
 from tests.evaluation.crowds import some_gold
@@ -25,9 +25,9 @@ def together(seed, size=400, gold=60):
     return labels, sure / sure.sum(1, keepdims=True), some_gold(y, gold, seed), (z == y[:, None]).mean(axis=0)
 
 
-def laws(labels, h, gold, **options):
+def dists(labels, h, gold, **options):
     known = gold if isinstance(gold, Gold) else Gold(gold)
-    return laws_by_gold([FLAT] * labels.num_labelers, labeler_tables_by_gold(labels, h, known, **options))
+    return dists_by_gold([FLAT] * labels.num_labelers, labeler_tables_by_gold(labels, h, known, **options))
 
 
 @pytest.mark.slow
@@ -36,7 +36,7 @@ def test_intervals_hold_where_labelers_are_wrong_together():
     held, judged = np.zeros(2), [0, 4]  # one of the four, and the one who sees
     for seed in range(100):
         labels, h, gold, truth = together(seed)
-        ends = [one.interval(0.95) for one in laws(labels.select_labelers(judged), h, gold, key=seed)]
+        ends = [one.interval(0.95) for one in dists(labels.select_labelers(judged), h, gold, key=seed)]
         held += [low <= t <= high for (low, high), t in zip(ends, truth[judged], strict=True)]
         said = h[np.arange(400), labels.to_matrix()[:, 0]].mean()
         assert said - truth[0] > 0.08
@@ -44,26 +44,26 @@ def test_intervals_hold_where_labelers_are_wrong_together():
 
 
 def test_five_labels_of_known_truth_have_a_say_and_four_have_none():
-    """A law holds all that is known: right and wrong labels of known truth."""
+    """A distribution holds all that is known: right and wrong labels of known truth."""
     labels, h, gold, _ = together(3)
     z, where = labels.to_matrix(), np.flatnonzero(gold >= 0)
     for number in (4, 5, 20):
         some = np.full(400, -1)
         some[where[:number]] = gold[where[:number]]
-        law = laws(labels, h, some)[0]
+        dist = dists(labels, h, some)[0]
         if number == 4:
-            assert law is FLAT
+            assert dist is FLAT
             continue
         right = (z[where[:number], 0] == gold[where[:number]]).sum()
-        assert law.sd < FLAT.sd / 2
-        assert law.draws.min() >= right / 400 and law.draws.max() <= 1 - (number - right) / 400
+        assert dist.sd < FLAT.sd / 2
+        assert dist.draws.min() >= right / 400 and dist.draws.max() <= 1 - (number - right) / 400
 
 
 def test_all_gold_is_counting_and_missing_labels_are_no_mistakes():
     labels, h, y, truth = together(5, gold=400)
     z = labels.to_matrix().copy()
     z[::3, 0] = -1
-    found = laws(jt.Labels.from_matrix(z, 2), h, y)
+    found = dists(jt.Labels.from_matrix(z, 2), h, y)
     labelled = z[:, 0] >= 0
     assert found[0].mean == pytest.approx((z[:, 0] == y)[labelled].mean()) and found[0].sd < 1e-12
     assert found[1].mean == pytest.approx(truth[1])
@@ -80,7 +80,7 @@ def test_the_report_goes_to_gold_where_labelers_are_wrong_together():
         assert row["high"] - row["low"] < before[row["worker"]]["high"] - before[row["worker"]]["low"]
         assert t == 4 or row["accuracy"] < row["by_assumption"]["independent"] - 0.03
     assert report.interval_kind == "posterior" and alone.interval_kind == "predictive"
-    assert "95 % posterior intervals" in report.summary(full=True)
+    assert "with 95 % intervals" in report.summary(full=True)
     assert f"Assumption of the width: {report.rests_on}" in report.summary(full=True)
     assert "chance that a label for a new sample is right" in report.summary(full=True)
 
@@ -90,17 +90,19 @@ def test_a_report_takes_how_gold_was_chosen():
     random = jt.evaluate_labelers(labels, gold=gold)
     said = [c.name for c in random.checks]
     assert "gold at random" in said and any("random sample" in text for text in random.warnings)
-    assert not any("gold answers:" in text for text in random.warnings)
+    assert not any("useful intervals" in text for text in random.warnings)
     even = jt.evaluate_labelers(labels, gold=jt.io.Gold(gold, inclusion=np.full(200, 0.1)))
     assert even.rows[0]["accuracy"] == pytest.approx(random.rows[0]["accuracy"], abs=1e-9)
     assert "gold at random" not in [c.name for c in even.checks]
     few = np.where(np.cumsum(gold >= 0) <= 10, gold, -1)
-    assert any("10 gold answers:" in text for text in jt.evaluate_labelers(labels, gold=few).warnings)
+    assert any(
+        "There are 10 verified labels" in text for text in jt.evaluate_labelers(labels, gold=few).warnings
+    )
 
 
 @pytest.mark.parametrize(("known", "said"), [(30, True), (4, False)])
 def test_who_labels_is_of_no_effect_where_gold_judges_every_labeler(known, said):
-    """Four labels of known truth judge nobody: there the laws of that kind of labelers stand."""
+    """Four labels of known truth judge nobody: there the distributions of that kind of labelers stand."""
     labels, _, gold, _ = together(4, size=60, gold=60)
     gold = np.where(np.arange(60) < known, gold, -1)
     report = jt.evaluate_labelers(labels, gold=gold, labelers_are="people")

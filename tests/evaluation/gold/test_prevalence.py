@@ -50,8 +50,8 @@ def test_count_draws_are_the_joint_posterior():
         of_right[(z[:, 0] == y).sum()] += np.exp(log_p)
     labels = jt.Labels.from_matrix(z, 2)
     fit = fit_joint(labels, gold=gold, key=KEY, effort=STANDARD)
-    for draws, law in ((fit.class_counts[:, 1], weight), (fit.right[:, 0], of_right)):
-        found, expected = np.bincount(draws, minlength=6) / len(draws), law / law.sum()
+    for draws, dist in ((fit.class_counts[:, 1], weight), (fit.right[:, 0], of_right)):
+        found, expected = np.bincount(draws, minlength=6) / len(draws), dist / dist.sum()
         # The fit has at least 400 effective draws: 4.5 standard errors of a probability.
         assert (np.abs(found - expected) < 4.5 * np.sqrt(expected * (1 - expected) / 400) + 1e-3).all()
 
@@ -147,7 +147,7 @@ def test_more_classes_and_names():
     for c, name in enumerate(names):
         low, high = found.shares[name].interval(0.9999)
         assert low <= (y == c).mean() <= high
-    assert sum(law.mean for law in found.shares.values()) == pytest.approx(1)
+    assert sum(dist.mean for dist in found.shares.values()) == pytest.approx(1)
     plain = json.loads(json.dumps(found.to_dict()))
     assert plain["rule"] == "post-stratification" and set(plain["shares"]) == set(names)
     assert plain["shares"]["good"]["low"] <= plain["shares"]["good"]["mean"]

@@ -37,8 +37,8 @@ def test_all_gold_is_scikit_learn_in_every_draw(classes):
     expected = {"accuracy": sk.accuracy_score(y, y_pred), "precision[b]": precision[1],
                 "recall[a]": recall[0], "f1[a]": f1[0], "macro_f1": f1.mean()}  # fmt: skip
     for name, value in expected.items():
-        law = found.estimate(named_metric(name, names))
-        assert law.mean == pytest.approx(value, abs=1e-12) and law.sd < 1e-12
+        dist = found.estimate(named_metric(name, names))
+        assert dist.mean == pytest.approx(value, abs=1e-12) and dist.sd < 1e-12
 
 
 @pytest.mark.parametrize("gold", [2, 30, 200])
@@ -136,8 +136,8 @@ def test_evaluate_hands_the_draws_over():
     found = jt.evaluate(y_pred, labels, gold=known, key=3)
     assert found.interval_kind == "posterior" and found.rests_on == ""
     counts = found.posterior.draws(jax.random.key(0), 4000)
-    law = found.estimate("f1")
-    assert law.mean == pytest.approx(named_metric("f1").of_table(counts).mean(), abs=5 * law.sd / 60)
+    dist = found.estimate("f1")
+    assert dist.mean == pytest.approx(named_metric("f1").of_table(counts).mean(), abs=5 * dist.sd / 60)
     again = jt.evaluate(y_pred, labels, gold=known, key=3)
     np.testing.assert_array_equal(again.accuracy.draws, found.accuracy.draws)
     same = jt.evaluate(y_pred, labels, gold=Gold(known, np.full(150, 40 / 150)), key=3)

@@ -122,9 +122,9 @@ def test_every_model_has_shares_by_number_of_labels_with_gold_too(by_class):
     alone, pooled = (jt.evaluate(y_pred, labels, gold=known) for known in (None, gold))
     before = {a.name: a.metrics for a in alone.assumptions}
     true = (y_pred & y).sum() / y_pred.sum()
-    law = next(a for a in pooled.assumptions if a.name == "independent").metrics["precision"]
-    assert law.mean == pytest.approx(before["independent"]["precision"].mean, abs=0.01)
-    for one in (law, pooled.precision, alone.precision):
+    dist = next(a for a in pooled.assumptions if a.name == "independent").metrics["precision"]
+    assert dist.mean == pytest.approx(before["independent"]["precision"].mean, abs=0.01)
+    for one in (dist, pooled.precision, alone.precision):
         assert one.interval().low < true < one.interval().high
     for result in (alone, pooled):
         (said,) = (c for c in result.checks if c.name == "labels missing by class")
@@ -166,7 +166,7 @@ def test_few_verified_answers_of_a_class_are_said_in_the_same_words_everywhere()
     accuracy = jt.compare_classifiers(two, labels, gold=gold)
     assert not any("Not determined" in text for text in accuracy.warnings)
     swapped = jt.evaluate(y_pred, labels, gold=gold, positive=0)
-    assert f"The data say little about specificity (TNR): {few})" in " ".join(swapped.summary().split())
+    assert f"The data say little about specificity (TNR): {few}." in " ".join(swapped.summary().split())
 
 
 def test_a_class_that_is_never_true_is_left_out_of_averages_in_every_row():

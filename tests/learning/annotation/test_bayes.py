@@ -75,9 +75,11 @@ def random_parameters(model, rng):
         log_p += stats.norm(np.log(c - 1), 1.5).logpdf(p["log_alpha"]).sum()
         for k in range(c):
             kappa, q = np.exp(p["log_kappa"][k]), SHARES[np.arange(c) != k] ** p["pull"][k]
-            law = stats.beta(p["mean"][k] * kappa, (1 - p["mean"][k]) * kappa)
+            distribution = stats.beta(p["mean"][k] * kappa, (1 - p["mean"][k]) * kappa)
             wrong = stats.dirichlet(np.exp(p["log_alpha"][k]) * q / q.sum())
-            log_p += law.logpdf(p["right"][:, k]).sum() + sum(wrong.logpdf(w) for w in p["errors"][:, k])
+            log_p += distribution.logpdf(p["right"][:, k]).sum() + sum(
+                wrong.logpdf(w) for w in p["errors"][:, k]
+            )
     elif model == "strata":
         p |= {"weights": rng.dirichlet(np.ones(2), c), "common": rng.dirichlet(np.ones(c), (c, 2))}
         p["stratum_confusion"] = rng.dirichlet(np.ones(c), (t, c, 2))
@@ -254,15 +256,15 @@ LAWS = [
 
 
 @pytest.mark.parametrize("law", LAWS, ids=["Dirichlet", "Beta", "Normal", "HalfNormal"])
-def test_draws_of_the_prior_are_numpyros_in_its_coordinates(law):
+def test_draws_of_the_prior_are_numpyros_in_its_coordinates(distribution):
     """Where NumPyro's own transformation takes them: means and second moments; 5 errors of 20 000 draws."""
-    free = bayes._drawn_free(law, np.random.default_rng(0), 20_000)
+    free = bayes._drawn_free(distribution, np.random.default_rng(0), 20_000)
     with nuts.numpyro_block():
-        x = np.asarray(biject_to(law.support)(jnp.asarray(np.clip(free, -30, 30))))
-    sd = np.sqrt(np.asarray(law.variance))
-    assert (np.abs(x.mean(0) - law.mean) < 5 * sd / 20_000**0.5).all()
-    square = (x - np.asarray(law.mean)) ** 2
-    assert (np.abs(square.mean(0) - law.variance) < 5 * square.std(0) / 20_000**0.5).all()
+        x = np.asarray(biject_to(distribution.support)(jnp.asarray(np.clip(free, -30, 30))))
+    sd = np.sqrt(np.asarray(distribution.variance))
+    assert (np.abs(x.mean(0) - distribution.mean) < 5 * sd / 20_000**0.5).all()
+    square = (x - np.asarray(distribution.mean)) ** 2
+    assert (np.abs(square.mean(0) - distribution.variance) < 5 * square.std(0) / 20_000**0.5).all()
 
 
 def test_gauss_jacobi_levels_are_exact_for_polynomials():
@@ -459,7 +461,7 @@ def test_simulated_labels_have_the_probabilities_of_the_model():
 @pytest.mark.usefixtures("optimized")
 @pytest.mark.parametrize("seed", [0, 1])
 def test_rows_that_are_alike_are_those_of_gibbs(seed):
-    """The law that `fit_joint` samples with rows summed out, where no transition diverges.
+    """The distribution that `fit_joint` samples with rows summed out, where no transition diverges.
 
     Means five standard errors apart at most: 1e-5 for ten numbers.
     """
@@ -490,9 +492,9 @@ def test_a_model_of_your_own(fitted):
     """Dawid and Skene by a `Spec` of one's own is the same posterior, draw by draw."""
 
     def parameters(hyper, num_labelers):
-        law = dist.Dirichlet(hyper["row_concentration"])
-        law = law.expand((num_labelers, *law.batch_shape)).to_event(2)
-        return {"confusion": numpyro.sample("confusion", law)}
+        distribution = dist.Dirichlet(hyper["row_concentration"])
+        distribution = distribution.expand((num_labelers, *distribution.batch_shape)).to_event(2)
+        return {"confusion": numpyro.sample("confusion", distribution)}
 
     spec = SPECS["dawid_skene"]._replace(parameters=parameters, name="mine")
     fit = bayes.fit_nuts(spec, fitted.labels, key=jax.random.key(0), settings=SETTINGS)

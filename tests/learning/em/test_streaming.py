@@ -179,11 +179,12 @@ def test_products_of_expected_counts_row_by_row(stream):
 
 
 @pytest.mark.parametrize("labels", [8.0, 40.0])
-def test_draws_have_the_mean_and_the_spread_of_a_dirichlet_law(labels):
-    """Of a row of known class n (diag(p) - p p^T) is known about log p, and its law is Dirichlet(n p).
+def test_draws_have_the_mean_and_the_spread_of_a_dirichlet_dist(labels):
+    """Of a row of known class n (diag(p) - p p^T) is known about log p, and its distribution is
+    Dirichlet(n p).
 
     20 000 draws know a standard deviation to half a per cent, in the cell of .4 labels to 2 %; softmax of the
-    normal law itself has there 1.9 times the spread, and its mean is not p.
+    normal distribution itself has there 1.9 times the spread, and its mean is not p.
     """
     p = np.array([[0.75, 0.2, 0.05], [0.4, 0.35, 0.25]])
     known = labels * (np.eye(3) * p[:, None, :] - p[:, :, None] * p[:, None, :]) + 1.0

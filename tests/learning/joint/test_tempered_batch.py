@@ -39,9 +39,9 @@ def with_fixed_rows(name, classes, labelers):
         ),
     ],
 )
-def test_draws_have_the_law_that_enumeration_gives(name, size):
+def test_draws_have_the_dist_that_enumeration_gives(name, size):
     """Sixteen equal sets have sixteen streams. The mean of their means may lie 8 of its standard errors (from
-    the sixteen) away: a false alarm with probability 1e-6 each, by the t law with 15 degrees.
+    the sixteen) away: a false alarm with probability 1e-6 each, by the t distribution with 15 degrees.
     """
     labels, y_pred = tiny(*size)
     classes, sets = labels.num_classes, 16
@@ -84,7 +84,7 @@ def test_a_set_has_its_numbers_whatever_stands_beside_it(crowd):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["shared_strata", "labeler_strata", "random_effect", "copying"])
-def test_each_set_has_the_law_of_fit_joint(crowd, name):
+def test_each_set_has_the_dist_of_fit_joint(crowd, name):
     """Mean and ends of the accuracy: 6 standard errors of the smaller effective numbers of both."""
     y_pred, z = crowd
     found = jt.evaluate_batch(y_pred, z, method=name, key=1)

@@ -38,7 +38,7 @@ def found(sets):
     return jax.tree.map(np.asarray, exact_batch(*sets, window=WINDOW))
 
 
-def laws(x, y_pred, prior=BetaPrior()):
+def dists(x, y_pred, prior=BetaPrior()):
     table = count_table(collapse(x, y_pred), prior)
     return [table.estimate(name) for name in default_metrics("01")], table
 
@@ -49,19 +49,21 @@ def test_means_sd_and_evidence_equal_the_exact_table(sets, prior):
     found = jax.tree.map(np.asarray, exact_batch(*sets, prior=prior, window=WINDOW))
     assert found.ok.all()
     for i, (x, y_pred) in enumerate(zip(*sets, strict=True)):
-        exact, table = laws(x, y_pred, prior)
+        exact, table = dists(x, y_pred, prior)
         for name in ("mean", "sd", "probability_defined"):
-            expected = [getattr(law, name) for law in exact]
-            tolerance = 1e-7 if name == "sd" and i in (3, 4) else 1e-12  # laws that are all at one value
+            expected = [getattr(dist, name) for dist in exact]
+            tolerance = (
+                1e-7 if name == "sd" and i in (3, 4) else 1e-12
+            )  # distributions that are all at one value
             np.testing.assert_allclose(getattr(found, name)[i], expected, rtol=0, atol=tolerance)
         assert found.log_evidence[i] == pytest.approx(table.log_evidence, abs=1e-10)
 
 
 def test_lattice_intervals_are_exact_and_ratio_intervals_within_two_bins(sets, found):
     for i, (x, y_pred) in enumerate(zip(*sets, strict=True)):
-        exact, _ = laws(x, y_pred)
-        for m, law in enumerate(exact):
-            low, high = ends = law.interval(0.95)
+        exact, _ = dists(x, y_pred)
+        for m, dist in enumerate(exact):
+            low, high = ends = dist.interval(0.95)
             step = found.resolution[i, m]
             if m < 2:
                 assert step == 0
@@ -71,9 +73,9 @@ def test_lattice_intervals_are_exact_and_ratio_intervals_within_two_bins(sets, f
                 continue
             width = found.high[i, m] - found.low[i, m]
             assert high - low - 1e-7 <= width <= high - low + 2 * step + 1e-7
-            assert step <= law.sd / 128 + 1e-9
-            inside = (law.values >= found.low[i, m] - 1e-12) & (law.values <= found.high[i, m] + 1e-12)
-            assert law.pmf[inside].sum() == pytest.approx(found.mass[i, m], abs=1e-9)
+            assert step <= dist.sd / 128 + 1e-9
+            inside = (dist.values >= found.low[i, m] - 1e-12) & (dist.values <= found.high[i, m] + 1e-12)
+            assert dist.pmf[inside].sum() == pytest.approx(found.mass[i, m], abs=1e-9)
             assert found.mass[i, m] >= 0.95 - 1e-9
 
 
@@ -82,7 +84,7 @@ def test_float32_is_good_to_a_hundred_thousandth_of_the_sd(sets, found):
     x, y_pred = sets
     single = jax.tree.map(np.asarray, exact_batch(x.astype(np.float32), y_pred, window=WINDOW))
     assert single.mean.dtype == np.float32 and single.ok.all()
-    spread = found.sd > 1e-6  # not the laws that are all at one value
+    spread = found.sd > 1e-6  # not the distributions that are all at one value
     error = np.where(spread, np.abs(single.mean - found.mean) / np.where(spread, found.sd, 1), 0)
     assert 1e-9 < np.nanmax(error) < 3e-5
     np.testing.assert_allclose(np.where(spread, single.sd, 0), np.where(spread, found.sd, 0), rtol=1e-4)

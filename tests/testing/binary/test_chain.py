@@ -60,11 +60,11 @@ def test_two_symbols_are_the_binary_table():
     chain = symbol_chain(x, y_pred, 2, np.array([[prior.b_f, prior.a_f], [prior.b_d, prior.a_d]]))
     np.testing.assert_allclose(chain.log_evidence, table.log_evidence, rtol=1e-12)
     for symbol, axis in ((1, 0), (0, 1)):
-        (first, pmf), exact = marginals(chain)[symbol], table.count_law(axis)
-        law = PmfEstimate(first + np.arange(float(pmf.size)), pmf, lattice=True)
-        np.testing.assert_allclose([law.mean, law.sd], [exact.mean, exact.sd], rtol=1e-10)
+        (first, pmf), exact = marginals(chain)[symbol], table.count_dist(axis)
+        dist = PmfEstimate(first + np.arange(float(pmf.size)), pmf, lattice=True)
+        np.testing.assert_allclose([dist.mean, dist.sd], [exact.mean, exact.sd], rtol=1e-10)
         known = dict(zip(exact.values.tolist(), exact.pmf.tolist(), strict=True))
-        np.testing.assert_allclose(law.pmf, [known.get(v, 0.0) for v in law.values], atol=1e-12)
+        np.testing.assert_allclose(dist.pmf, [known.get(v, 0.0) for v in dist.values], atol=1e-12)
 
 
 def by_walks(x, u, bins, prior, cells):
@@ -138,8 +138,8 @@ def area(y, bins):
 def test_many_samples_narrow_the_grids():
     """100 000 samples with five labels: the area within 5 of its sds, which are below .002."""
     y, bins, odds = simulated(0, 100_000, 5, 1.0, 0.2)
-    law = curves(symbol_walk(odds, bins, 10, 0.5, 0, 200)[0].counts).auc
-    assert abs(law.mean - area(y, bins)) < 5 * law.sd < 0.01
+    dist = curves(symbol_walk(odds, bins, 10, 0.5, 0, 200)[0].counts).auc
+    assert abs(dist.mean - area(y, bins)) < 5 * dist.sd < 0.01
 
 
 def test_rows_of_rates_take_turns_and_certain_classes_stay():

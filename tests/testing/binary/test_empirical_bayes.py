@@ -24,10 +24,10 @@ from jtruth.testing import (
 )
 from jtruth.testing.binary.empirical_bayes import (
     ShareMoments,
-    class_law,
+    class_dist,
     matrix_of,
     metric_ratio,
-    normal_law,
+    normal_dist,
     of_point,
     posterior_log_odds,
 )
@@ -37,7 +37,7 @@ from tests.testing import golden_cases
 
 
 def labels_step(x, y):
-    return of_point(steps.labels_step(class_law(x), y))
+    return of_point(steps.labels_step(class_dist(x), y))
 
 
 STEPS = {"second_order": ratio_step, "exact": exact_step, "labels": labels_step}
@@ -111,7 +111,7 @@ def test_hard_labels_and_their_rates():
     """(22); ties go to class 0."""
     x, y = jnp.asarray([2.0, -1.0, 0.0, -0.5, 3.0]), jnp.asarray([1, 1, 1, 0, 0], jnp.int32)
     point = jnp.asarray([0.5, 0.5])
-    table = jax.jit(lambda point: steps.labels_table(class_law(x), y, matrix_of(point)))(point)
+    table = jax.jit(lambda point: steps.labels_table(class_dist(x), y, matrix_of(point)))(point)
     assert table.tolist() == [[1, 2], [1, 1]]
     np.testing.assert_allclose(jax.jit(labels_step(x, y))(point, jnp.asarray(0)), [1 / 2, 2 / 3])
 
@@ -166,8 +166,8 @@ def test_the_shift_of_log_odds_is_a_product_of_odds(x):
 
 
 @pytest.mark.parametrize("point", [(0.8, 0.25), (0.6, 0.5)])
-def test_joint_densities_have_the_laws_of_single_metrics(point):
-    """(17) and (18) summed over one metric are the law of the other; float32, jit, grad, edges."""
+def test_joint_densities_have_the_dists_of_single_metrics(point):
+    """(17) and (18) summed over one metric are the distribution of the other; float32, jit, grad, edges."""
     x, y = golden_cases.simulated(3, 300, share=0.35, error=0.15)
     m = moments(jnp.asarray(x), jnp.asarray(y, jnp.int32), jnp.asarray(point))
     grid = np.linspace(0, 1, 4001)
@@ -176,13 +176,13 @@ def test_joint_densities_have_the_laws_of_single_metrics(point):
         (roc_density, ("recall", "false_alarm_rate")),
         (precision_recall_density, ("precision", "recall")),
     ):
-        laws = [normal_law(m, name) for name in names]
-        at = [law.mean + law.sd * np.array([-1.5, 0.0, 0.7]) for law in laws]
+        dists = [normal_dist(m, name) for name in names]
+        at = [dist.mean + dist.sd * np.array([-1.5, 0.0, 0.7]) for dist in dists]
         for k in (0, 1):
             places = (at[0][:, None], grid[None]) if k == 0 else (grid[None], at[1][:, None])
             found = np.asarray(function(m, *places)).sum(axis=1) * step
-            np.testing.assert_allclose(found, laws[k].density(at[k]) * laws[k].grid_mass, rtol=2e-3)
-        here = [float(law.mean) for law in laws]
+            np.testing.assert_allclose(found, dists[k].density(at[k]) * dists[k].grid_mass, rtol=2e-3)
+        here = [float(dist.mean) for dist in dists]
         value = float(jax.jit(function)(m, *here))
         single = function(jax.tree.map(lambda v: jnp.asarray(v, jnp.float32), m), *map(np.float32, here))
         assert single.dtype == jnp.float32 and float(single) == pytest.approx(value, rel=1e-4)
@@ -200,7 +200,7 @@ def test_joint_densities_have_the_laws_of_single_metrics(point):
 
 
 def test_a_point_of_ones_own_is_plugged_in():
-    """As if every step gave it: laws and evidence of the algorithm that ends there."""
+    """As if every step gave it: distributions and evidence of the algorithm that ends there."""
     x, y = golden_cases.simulated(3, 60, share=0.35, error=0.15)
     for method in ("empirical_bayes", "exact_means", "labels"):
         whole = binary_posterior(x, y, method=method)
@@ -242,8 +242,8 @@ def test_recall_with_heavy_tails(share, detection):
     mean_u, mean_v = 0.4 * detection, 0.4 * (1 - detection)  # true positives, false negatives
     variance = (0.4 / share) ** 2
     m = ShareMoments(0.45, mean_u, mean_v, 0.3 * variance, 0.7 * variance)
-    law, ratio = (
-        normal_law(m, "recall"),
+    dist, ratio = (
+        normal_dist(m, "recall"),
         Ratio(*(np.float64(v) for v in metric_ratio(m, named_metric("recall")))),
     )
     edges = np.linspace(0, 1, 1001)
@@ -256,6 +256,6 @@ def test_recall_with_heavy_tails(share, detection):
         return (q**power * p).sum()
 
     mass = moment(0)
-    assert law.grid_mass == pytest.approx(mass, abs=1e-8)
-    assert law.mean == pytest.approx(moment(1) / mass, abs=1e-8)
-    assert law.sd**2 == pytest.approx(moment(2) / mass - (moment(1) / mass) ** 2, abs=1e-8)
+    assert dist.grid_mass == pytest.approx(mass, abs=1e-8)
+    assert dist.mean == pytest.approx(moment(1) / mass, abs=1e-8)
+    assert dist.sd**2 == pytest.approx(moment(2) / mass - (moment(1) / mass) ** 2, abs=1e-8)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.special import betaln
 
-from jtruth.tables.binary import law_of_cells
+from jtruth.tables.binary import dist_of_cells
 from jtruth.tables.metrics import named_metric
 from jtruth.testing import METRICS, BetaPrior, collapse
 from jtruth.testing.binary.exact import count_table
@@ -16,12 +16,12 @@ from tests.testing.golden_cases import simulated
 
 def log_recursion(x):
     """log PMF of a sum of flips: f_k <- f_k (1 - p) + f_{k-1} p with every number a logarithm."""
-    law = np.array([0.0])
+    dist = np.array([0.0])
     for value in x:
-        tails = np.append(law, -np.inf) - np.logaddexp(0, value)
-        heads = np.append(-np.inf, law) - np.logaddexp(0, -value)
-        law = np.logaddexp(tails, heads)
-    return law
+        tails = np.append(dist, -np.inf) - np.logaddexp(0, value)
+        heads = np.append(-np.inf, dist) - np.logaddexp(0, -value)
+        dist = np.logaddexp(tails, heads)
+    return dist
 
 
 def whole_table(x, y, prior):
@@ -72,15 +72,15 @@ def test_the_window_holds_the_whole_table(name):
     for metric in (*METRICS, "f2"):
         values = np.broadcast_to(named_metric(metric).of_counts(a, n1 - a, b, n0 - b), expected.shape)
         defined = ~np.isnan(values)
-        mass, law = expected[defined].sum(), table.estimate(metric)
-        np.testing.assert_allclose(law.probability_defined, mass, rtol=0, atol=1e-11)
+        mass, dist = expected[defined].sum(), table.estimate(metric)
+        np.testing.assert_allclose(dist.probability_defined, mass, rtol=0, atol=1e-11)
         if mass > 0:
             mean = (values[defined] * expected[defined]).sum() / mass
             variance = ((values[defined] - mean) ** 2 * expected[defined]).sum() / mass
-            np.testing.assert_allclose([law.mean, law.sd**2], [mean, variance], rtol=0, atol=1e-11)
+            np.testing.assert_allclose([dist.mean, dist.sd**2], [mean, variance], rtol=0, atol=1e-11)
     for axis in (0, 1):
         np.testing.assert_allclose(
-            table.count_law(axis).mean,
+            table.count_dist(axis).mean,
             expected.sum(1 - axis) @ np.arange(expected.shape[axis]),
             rtol=1e-9,
             atol=1e-9,
@@ -99,11 +99,11 @@ def test_atoms_of_a_large_table_are_pooled_without_moving_the_mean():
     rng = np.random.default_rng(10)
     values, weight = rng.beta(40, 10, 400_000), rng.random(400_000)
     pmf = weight / weight.sum()
-    law = law_of_cells(values, pmf)
+    dist = dist_of_cells(values, pmf)
     mean = values @ pmf
-    assert law.values.size <= 1 << 17 and (np.diff(law.values) > 0).all()
-    np.testing.assert_allclose(law.mean, mean, rtol=1e-13)
-    np.testing.assert_allclose(law.sd, np.sqrt((values - mean) ** 2 @ pmf), rtol=1e-8)
+    assert dist.values.size <= 1 << 17 and (np.diff(dist.values) > 0).all()
+    np.testing.assert_allclose(dist.mean, mean, rtol=1e-13)
+    np.testing.assert_allclose(dist.sd, np.sqrt((values - mean) ** 2 @ pmf), rtol=1e-8)
     order = np.argsort(values)
     quantiles = np.interp([0.025, 0.975], np.cumsum(pmf[order]), values[order])
-    np.testing.assert_allclose(law.equal_tails(0.95), quantiles, atol=2e-5)
+    np.testing.assert_allclose(dist.equal_tails(0.95), quantiles, atol=2e-5)

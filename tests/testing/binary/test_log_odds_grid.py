@@ -8,7 +8,7 @@ import pytest
 from scipy.special import expit
 
 from jtruth.testing import binary_posterior, collapse, exact_posterior, exact_step, iterate
-from jtruth.testing.binary.exact import count_table, law_at, node_table
+from jtruth.testing.binary.exact import count_table, dist_at, node_table
 from jtruth.testing.binary.operating_point import (
     FROM_VALUES,
     STEP,
@@ -63,27 +63,28 @@ def both():
 
 
 def test_the_exact_posterior_of_the_whole_table_is_met(both):
-    """The table is built flip by flip from the samples; the law on the grid differs by its stated error."""
+    """The table is built flip by flip from the samples; the posterior on the grid differs by its stated
+    error."""
     table, found = count_table(both[0]), node_table(both[0])
     assert exact_posterior(both[0]).density is not None is not found.density
-    same_laws(table, found)
+    same_dists(table, found)
 
 
-def test_the_law_at_a_given_operating_point_is_met(both):
-    found = law_at(both[0], 0.8, 0.3)
+def test_the_dist_at_a_given_operating_point_is_met(both):
+    found = dist_at(both[0], 0.8, 0.3)
     assert found.b.size < 400
     table = count_table(shifted(both[0], 0.8, 0.3), None)
     assert table.log_evidence == pytest.approx(0, abs=1e-9)
-    same_laws(replace(table, log_evidence=log_likelihood(both[0], 0.8, 0.3)), found)
+    same_dists(replace(table, log_evidence=log_likelihood(both[0], 0.8, 0.3)), found)
 
 
-def same_laws(table, found):
+def same_dists(table, found):
     """Evidence, means, standard deviations and intervals of two holders of one posterior."""
     np.testing.assert_allclose(found.log_evidence, table.log_evidence, rtol=0, atol=2e-7)
     for metric in ("accuracy", "precision", "recall", "false_alarm_rate", "f1"):
-        exact, law = table.estimate(metric), found.estimate(metric)
-        assert abs(law.mean - exact.mean) < 2e-6 * exact.sd and abs(law.sd / exact.sd - 1) < 5e-7
-        ends, expected = (np.array(e.equal_tails(0.95)) for e in (law, exact))
+        exact, dist = table.estimate(metric), found.estimate(metric)
+        assert abs(dist.mean - exact.mean) < 2e-6 * exact.sd and abs(dist.sd / exact.sd - 1) < 5e-7
+        ends, expected = (np.array(e.equal_tails(0.95)) for e in (dist, exact))
         np.testing.assert_allclose(ends, expected, rtol=0, atol=0.01 * exact.sd)
 
 

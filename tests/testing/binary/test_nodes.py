@@ -44,45 +44,45 @@ def test_evidence_means_and_standard_deviations(tables):
     table, smooth = tables
     np.testing.assert_allclose(smooth.log_evidence, table.log_evidence, rtol=0, atol=2e-7)
     for metric in (*METRICS, "f2"):
-        exact, law = table.estimate(metric), smooth.estimate(metric)
-        assert abs(law.mean - exact.mean) < 2e-6 * exact.sd
-        assert abs(law.sd / exact.sd - 1) < 2e-7
-        assert law.probability_defined == pytest.approx(1, abs=1e-12)
+        exact, dist = table.estimate(metric), smooth.estimate(metric)
+        assert abs(dist.mean - exact.mean) < 2e-6 * exact.sd
+        assert abs(dist.sd / exact.sd - 1) < 2e-7
+        assert dist.probability_defined == pytest.approx(1, abs=1e-12)
     for axis in (0, 1):
-        exact, law = table.count_law(axis), smooth.count_law(axis)
-        assert abs(law.mean - exact.mean) < 2e-6 * exact.sd and abs(law.sd / exact.sd - 1) < 2e-7
+        exact, dist = table.count_dist(axis), smooth.count_dist(axis)
+        assert abs(dist.mean - exact.mean) < 2e-6 * exact.sd and abs(dist.sd / exact.sd - 1) < 2e-7
 
 
 def test_accuracy_and_precision_have_the_same_atoms_and_probabilities(tables):
     """Both live on the lattice 1/N or 1/N1; every probability to 1e-6 of the largest."""
     table, smooth = tables
     for metric in ("accuracy", "precision"):
-        exact, law = table.estimate(metric), smooth.estimate(metric)
+        exact, dist = table.estimate(metric), smooth.estimate(metric)
         spacing = exact.values[1] - exact.values[0]
-        position = np.round((law.values - exact.values[0]) / spacing).astype(int)
-        np.testing.assert_allclose(law.values, exact.values[0] + spacing * position, rtol=0, atol=1e-12)
+        position = np.round((dist.values - exact.values[0]) / spacing).astype(int)
+        np.testing.assert_allclose(dist.values, exact.values[0] + spacing * position, rtol=0, atol=1e-12)
         here = (position >= 0) & (position < exact.values.size)
         full = np.zeros(exact.values.size)
-        full[position[here]] = law.pmf[here]
+        full[position[here]] = dist.pmf[here]
         np.testing.assert_allclose(full, exact.pmf, rtol=0, atol=1e-6 * exact.pmf.max())
         for level in (0.5, 0.999):
-            np.testing.assert_allclose(law.equal_tails(level), exact.equal_tails(level), atol=1e-7)
-            found, expected = law.interval(level), exact.interval(level)
+            np.testing.assert_allclose(dist.equal_tails(level), exact.equal_tails(level), atol=1e-7)
+            found, expected = dist.interval(level), exact.interval(level)
             assert found.high - found.low == pytest.approx(expected.high - expected.low, abs=1e-12)
 
 
 @pytest.mark.parametrize("metric", ["recall", "false_alarm_rate", "f2"])
 def test_quantiles_of_ratios_up_to_the_atoms(tables, metric):
-    """The exact law jumps at its atoms and the smooth one does not."""
+    """The exact distribution jumps at its atoms and the smooth one does not."""
     table, smooth = tables
-    exact, law = table.estimate(metric), smooth.estimate(metric)
+    exact, dist = table.estimate(metric), smooth.estimate(metric)
     for level in (0.5, 0.95):
-        expected, found = exact.equal_tails(level), law.equal_tails(level)
+        expected, found = exact.equal_tails(level), dist.equal_tails(level)
         for end, tail in ((found.low, (1 - level) / 2), (found.high, (1 + level) / 2)):
             below = exact.pmf[exact.values <= end].sum()
             assert abs(below - tail) < 2 * exact.pmf.max() + 0.005
         np.testing.assert_allclose(found[:2], expected[:2], rtol=0, atol=0.02 * exact.sd)
-        width = law.interval(level).high - law.interval(level).low
+        width = dist.interval(level).high - dist.interval(level).low
         assert abs(width - (exact.interval(level).high - exact.interval(level).low)) < 0.02 * exact.sd
 
 
@@ -160,10 +160,10 @@ def test_nodes_say_what_the_whole_table_says(monkeypatch, wrong, apart):
         width, wide = np.ptp(one.equal_tails()), np.ptp(other.equal_tails())
         assert wide == pytest.approx(width, rel=0.015), name
     for axis in (0, 1):
-        assert nodes.count_law(axis).mean == pytest.approx(whole.count_law(axis).mean, rel=5e-4)
+        assert nodes.count_dist(axis).mean == pytest.approx(whole.count_dist(axis).mean, rel=5e-4)
 
 
-def test_labels_that_say_nothing_have_a_law_in_closed_form():
+def test_labels_that_say_nothing_have_a_dist_in_closed_form():
     """P(A, B) depends on S = A + B alone, p^S (1-p)^(N-S) / ((S+1)! (N-S+1)!): given S, A is uniform."""
     share, data = 0.3, weak(60_000, 0.5, share=0.3)
     table = exact_posterior(data)
@@ -178,7 +178,7 @@ def test_labels_that_say_nothing_have_a_law_in_closed_form():
     p /= p.sum()
     mean_a = p @ (0.5 * (low + high))
     second = p @ (((high - low + 1.0) ** 2 - 1) / 12 + (0.5 * (low + high)) ** 2)
-    a = table.count_law(0)
+    a = table.count_dist(0)
     assert a.mean == pytest.approx(mean_a, rel=1e-5)
     assert a.sd == pytest.approx(np.sqrt(second - mean_a**2), rel=2e-4)
     right = p @ (low + high - s + n0) / n

@@ -1,4 +1,4 @@
-"""Posteriors as curves: one law with mean, mode and region (Su Figures 11, 18), or several in rows (10)."""
+"""Posteriors as curves: one with mean, mode and region (Su Figures 11, 18), or several in rows (10)."""
 
 from collections.abc import Mapping
 
@@ -26,7 +26,7 @@ from jtruth.plots._parts import (
 )
 from jtruth.stats.estimates import Estimate, PmfEstimate, check_level
 
-_MOST_STEMS = 45  # a law with more visible atoms is drawn as a density
+_MOST_STEMS = 45  # a distribution with more visible atoms is drawn as a density
 
 
 def plot_estimate(
@@ -43,7 +43,7 @@ def plot_estimate(
     """Posterior of one metric: density (or the probabilities of few atoms), mean, mode, region (Su 2.5).
 
     Args:
-        estimate: the law.
+        estimate: the distribution.
         level: probability of the highest-density region, which is shaded.
         ax, ideal, metric, name, color: as everywhere.
         draws: draws of the metric, as a grey histogram behind.
@@ -58,7 +58,7 @@ def plot_estimate(
         ax.text(0.5, 0.5, "not identified or not defined", ha="center", transform=ax.transAxes)
         return ax
     atoms = _stems(estimate)
-    if np.isnan(estimate.sd):  # a range over assumptions: ends, and no law between them
+    if np.isnan(estimate.sd):  # a range over assumptions: ends, and no distribution between them
         low, high = estimate.interval(level)
         ax.axvspan(low, high, color=color, alpha=0.25, label=f"{name}: range at {percent(level)}")
         ax.axvline(estimate.mean, color=color, ls="--", label="middle of the range")
@@ -79,7 +79,7 @@ def plot_estimate(
 
 
 def _stems(estimate: Estimate) -> np.ndarray | None:
-    """Which atoms are worth a stem; None if the law is better drawn as a density."""
+    """Which atoms are worth a stem; None if the distribution is better drawn as a density."""
     if not isinstance(estimate, PmfEstimate) or not (estimate.lattice or estimate.values.size <= _MOST_STEMS):
         return None
     visible = estimate.pmf > 1e-4 * estimate.pmf.max(initial=0.0)
@@ -125,10 +125,11 @@ def plot_comparison(
     ideal: float | None = None,
     metric: str = "metric",
 ) -> Axes:
-    """One metric by several methods, one a row (Su Figure 10): laws as density, mean, mode and region.
+    """One metric by several methods, one a row (Su Figure 10): posteriors as density, mean, mode and region.
 
-    `answers`: name of the method -> its law, or one number or several (NaN: not drawn); a range without a law
-    is a bar without density. `level` is the probability of the highest-density regions.
+    `answers`: name of the method -> its distribution, or one number or several (NaN: not drawn); a range
+    without a distribution is a bar without density. `level` is the probability of the highest-density
+    regions.
 
     Raises:
         ValueError: level not in (0, 1).
@@ -136,12 +137,12 @@ def plot_comparison(
     check_level(level)
     ax = new_axes(ax, len(answers))
     wide = [a for a in answers.values() if isinstance(a, Estimate) and a.sd > 0]
-    highest = max((density_curve(law)[1].max() for law in wide), default=1.0)  # one scale for all
+    highest = max((density_curve(dist)[1].max() for dist in wide), default=1.0)  # one scale for all
     ranges = 0
     for row, answer in enumerate(answers.values()):
         color = CYCLE[row % len(CYCLE)]
         if isinstance(answer, Estimate) and answer.sd > 0:
-            _law_row(ax, answer, row, level, 0.6 / highest, color)
+            _dist_row(ax, answer, row, level, 0.6 / highest, color)
         elif isinstance(answer, Estimate) and np.isnan(answer.sd) and not np.isnan(answer.mean):
             ranges += 1
             low, high = answer.interval(level)
@@ -162,16 +163,16 @@ def plot_comparison(
     return ax
 
 
-def _law_row(ax: Axes, law: Estimate, row: int, level: float, unit: float, color: str) -> None:
-    x, density = density_curve(law)
+def _dist_row(ax: Axes, dist: Estimate, row: int, level: float, unit: float, color: str) -> None:
+    x, density = density_curve(dist)
     ax.fill_between(x, -row, -row + unit * density, color=color, alpha=0.25, lw=0)
     ax.plot(x, -row + unit * density, color=color, lw=1)
-    for low, high in law.region(level).intervals:
+    for low, high in dist.region(level).intervals:
         ax.plot([low, high], [-row - 0.1] * 2, color=color, lw=4, alpha=0.5, solid_capstyle="butt")
-    mark(ax, law.mean, -row - 0.1, "o", color)
-    mark(ax, law.mode, -row - 0.26, "^", color)
-    low, high = law.interval(level)
-    note_row(ax, -row, f"{law.mean:.3f}  [{low:.3f}, {high:.3f}]")
+    mark(ax, dist.mean, -row - 0.1, "o", color)
+    mark(ax, dist.mode, -row - 0.26, "^", color)
+    low, high = dist.interval(level)
+    note_row(ax, -row, f"{dist.mean:.3f}  [{low:.3f}, {high:.3f}]")
 
 
 def _number_row(ax: Axes, answer: float | np.ndarray, row: int, color: str) -> None:

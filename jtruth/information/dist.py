@@ -1,6 +1,7 @@
-"""The law of the labels of one sample in a form that sums can be taken over, and its exact information.
+"""Distribution of the labels of one sample in a form that sums can be taken over, and its exact information.
 
-The law is a `Strata`. Where the stratum of each sample is known, information is the average over strata.
+The distribution is a `Strata`. Where the stratum of each sample is known, information is the average over
+strata.
 
 **Independent, unequal labelers, two or three classes: one integral.** The entropy that labels leave is a sum
 over label vectors z of a function of the numbers q_c = prior[c] prod_t p(z_t | c) alone, eta(q) = sum_c q_c
@@ -38,8 +39,8 @@ from jtruth.noise.base import Strata, as_parameter, check_matrix_rows, one_strat
 from jtruth.posterior import validate_prior
 
 
-def label_law(noise, *, num_labelers: int | None = None) -> Strata:
-    """The law of a sample's labels under a noise model, matrices, or a law.
+def label_dist(noise, *, num_labelers: int | None = None) -> Strata:
+    """Distribution of a sample's labels under a noise model, matrices, or a distribution.
 
     Args:
         noise: a noise model, an array (labelers, classes, symbols) whose rows sum to 1 (symbols need not be
@@ -50,17 +51,17 @@ def label_law(noise, *, num_labelers: int | None = None) -> Strata:
         ValueError: unknown kind of model, bad numbers, or sizes that do not match.
 
     >>> from jtruth.noise import Symmetric
-    >>> law = label_law(Symmetric(.1, 2), num_labelers=3)
-    >>> law.rows.shape, law.rows[0, 0, 1].round(3)
+    >>> dist = label_dist(Symmetric(.1, 2), num_labelers=3)
+    >>> dist.rows.shape, dist.rows[0, 0, 1].round(3)
     ((1, 3, 2, 2), array([0.1, 0.9]))
     """
-    law = noise if isinstance(noise, Strata) else _law_of(noise, num_labelers)
-    if num_labelers is not None and law.num_labelers != num_labelers:
+    dist = noise if isinstance(noise, Strata) else _dist_of(noise, num_labelers)
+    if num_labelers is not None and dist.num_labelers != num_labelers:
         raise ValueError(
-            f"num_labelers is {num_labelers} but the noise model is for {law.num_labelers} labelers; leave "
+            f"num_labelers is {num_labelers} but the noise model is for {dist.num_labelers} labelers; leave "
             "num_labelers out, or give one error for all labelers"
         )
-    return law
+    return dist
 
 
 def mixture(
@@ -69,7 +70,7 @@ def mixture(
     """A `Strata` in which nobody knows which of several models a sample follows.
 
     Args:
-        models: what `label_law` accepts, all for the same labelers and classes.
+        models: what `label_dist` accepts, all for the same labelers and classes.
         weights: probability of each, the same for every class.
         num_labelers: T, where the models do not say it.
 
@@ -77,24 +78,24 @@ def mixture(
         ValueError: no model, models of different sizes, or weights that are no distribution.
 
     >>> from jtruth.noise import Symmetric
-    >>> law = mixture([Symmetric(.05, 2), Symmetric(.4, 2)], [.8, .2], num_labelers=3)
-    >>> law.rows.shape, law.weights[:, 0]
+    >>> dist = mixture([Symmetric(.05, 2), Symmetric(.4, 2)], [.8, .2], num_labelers=3)
+    >>> dist.rows.shape, dist.weights[:, 0]
     ((2, 3, 2, 2), array([0.8, 0.2]))
     """
-    laws = [label_law(model, num_labelers=num_labelers) for model in models]
+    dists = [label_dist(model, num_labelers=num_labelers) for model in models]
     weights = np.asarray(weights, np.float64)
-    if not laws or weights.shape != (len(laws),):
-        raise ValueError(f"give one weight for each model; got {len(laws)} models, weights {weights.shape}")
+    if not dists or weights.shape != (len(dists),):
+        raise ValueError(f"give one weight for each model; got {len(dists)} models, weights {weights.shape}")
     check_rows(weights, "weights")
-    shapes = {law.rows.shape[1:] for law in laws}
+    shapes = {dist.rows.shape[1:] for dist in dists}
     if len(shapes) > 1:
         raise ValueError(f"the models differ in (labelers, classes, symbols): {sorted(shapes)}")
-    rows = np.concatenate([law.rows for law in laws])
-    return Strata(rows, np.concatenate([w * law.weights for w, law in zip(weights, laws, strict=True)]))
+    rows = np.concatenate([dist.rows for dist in dists])
+    return Strata(rows, np.concatenate([w * dist.weights for w, dist in zip(weights, dists, strict=True)]))
 
 
-def _law_of(noise, num_labelers: int | None) -> Strata:
-    """The law of one kind of model."""
+def _dist_of(noise, num_labelers: int | None) -> Strata:
+    """Distribution of one kind of model."""
     if not is_concrete(noise):
         raise ValueError("information is computed on the host; call it outside of jit, vmap and grad")
     if not isinstance(noise, NoiseModel):
@@ -102,13 +103,13 @@ def _law_of(noise, num_labelers: int | None) -> Strata:
         check_shape(rows, "matrices", "labelers classes symbols")
         check_matrix_rows(rows, "matrices")
         return one_stratum(np.asarray(rows))
-    law = noise.strata(num_labelers)
-    if law is None:
+    dist = noise.strata(num_labelers)
+    if dist is None:
         raise ValueError(
             f"{type(noise).__name__} has no distribution of the labels of one sample (method `strata` of "
             "NoiseModel); only mutual_information works without it"
         )
-    return law
+    return dist
 
 
 BITS = 1.0 / np.log(2.0)  # nats to bits
@@ -145,17 +146,18 @@ _BLOCK = 1 << 21  # complex numbers held at once
 
 
 def independent_information(
-    law: Strata, prior: Float[np.ndarray, " classes"], teams: Int[np.ndarray, "teams labelers"]
+    dist: Strata, prior: Float[np.ndarray, " classes"], teams: Int[np.ndarray, "teams labelers"]
 ) -> Float[np.ndarray, " teams"]:
     """I(Z; Y) in bits of teams of conditionally independent labelers, absolute error about 1e-14.
 
-    `law` has one stratum, `prior` at most three classes above 0, `teams` how many of each kind are in a team.
+    `dist` has one stratum, `prior` at most three classes above 0, `teams` how many of each kind are in a
+    team.
     """
     possible = np.flatnonzero(prior > 0)
     total = np.zeros(len(teams))
     for size in range(2, possible.size + 1):
         for subset in itertools.combinations(possible, size):
-            total += _term(law.rows[0][:, list(subset)], prior[list(subset)], teams)
+            total += _term(dist.rows[0][:, list(subset)], prior[list(subset)], teams)
     return total * BITS
 
 
@@ -207,19 +209,19 @@ MOST_TERMS = 1 << 26  # cells times strata times classes that are summed: second
 _INNER = 1 << 16  # cells handled in one NumPy call
 
 
-def counts_information(law: Strata, prior: Float[np.ndarray, " classes"]) -> float:
+def counts_information(dist: Strata, prior: Float[np.ndarray, " classes"]) -> float:
     """I(Z; Y) in bits by the sum over the counts of each group of equal labelers, Su section 4."""
-    rows, sizes = equal_labelers(law.rows)
+    rows, sizes = equal_labelers(dist.rows)
     groups = [group_log_pmf(rows[:, g], int(m)) for g, m in enumerate(sizes)]
     groups.sort(key=lambda pmf: pmf.shape[-1], reverse=True)
-    inner, outer = _split(groups, law)
+    inner, outer = _split(groups, dist)
     parts = []
     for cells in itertools.product(*[range(pmf.shape[-1]) for pmf in outer]):
         log_p = inner
         for pmf, cell in zip(outer, cells, strict=True):
             log_p = log_p + pmf[..., cell, None]
         if len(log_p) > 1:
-            log_p = np.asarray(logsumexp(log_p + log(law.weights)[..., None], axis=0, keepdims=True))
+            log_p = np.asarray(logsumexp(log_p + log(dist.weights)[..., None], axis=0, keepdims=True))
         parts.append(table_information(prior[:, None] * np.exp(log_p[0]), prior))
     return math.fsum(parts)
 
@@ -231,9 +233,9 @@ def equal_labelers(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return rows[:, first], sizes
 
 
-def num_terms(law: Strata) -> int:
+def num_terms(dist: Strata) -> int:
     """Number of terms of the sum: cells times strata times classes."""
-    rows, sizes = equal_labelers(law.rows)
+    rows, sizes = equal_labelers(dist.rows)
     cells = (math.comb(int(m) + _used(rows[:, g]).sum() - 1, int(m)) for g, m in enumerate(sizes))
     return math.prod(cells) * rows.shape[0] * rows.shape[2]
 
@@ -265,9 +267,9 @@ def group_log_pmf(rows: np.ndarray, size: int) -> np.ndarray:
     return log_p - logsumexp(log_p, axis=-1, keepdims=True)
 
 
-def _split(groups: list[np.ndarray], law: Strata) -> tuple[np.ndarray, list[np.ndarray]]:
+def _split(groups: list[np.ndarray], dist: Strata) -> tuple[np.ndarray, list[np.ndarray]]:
     """The combined table of as many groups as fit in one call, and the groups that are looped over."""
-    inner = np.zeros((law.rows.shape[0], law.num_classes, 1))
+    inner = np.zeros((dist.rows.shape[0], dist.num_classes, 1))
     outer = []
     for pmf in groups:
         if inner.shape[-1] * pmf.shape[-1] <= _INNER or inner.shape[-1] == 1:
