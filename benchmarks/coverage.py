@@ -154,7 +154,7 @@ def one_set(name, number):
     rows = []
     for v, (metric, function) in zip(coin, METRICS.items(), strict=True):
         truth = float(function(*binary_counts(y_pred, y)))
-        dist, normal = table.estimate(metric), testing.normal_dist(end, metric)
+        dist, normal = table.estimate(metric), testing.normal_posterior(end, metric)
         if np.isnan(truth):
             rows.append([np.nan] * (4 + 3 * len(LEVELS)))
             continue

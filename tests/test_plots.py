@@ -109,7 +109,7 @@ def test_estimate_as_probabilities():
 
 
 @pytest.mark.parametrize(
-    ("law", "sentence"),
+    ("dist", "sentence"),
     [
         (PmfEstimate(np.zeros(0), np.zeros(0), 0.0), "not identified or not defined"),
         (PmfEstimate(np.array([0.4]), np.ones(1), lattice=True), "posterior: no uncertainty"),

@@ -38,7 +38,7 @@ from jtruth._random import as_key, seeded
 from jtruth._validation import choose, collapse_rows, positive_of
 from jtruth._validation.in_range import check_codes, check_positive
 from jtruth.answers import Answer, Column, Document, Queue, facts, warning_notes
-from jtruth.information.dist import label_dist
+from jtruth.information.dist import label_distribution
 from jtruth.labels import Labels, must_be_labels
 from jtruth.learning.joint.posterior import fit_joint
 from jtruth.noise import ConfusionMatrices, NoiseModel
@@ -309,7 +309,7 @@ def expected_gain_of_labels(
     would say the same again: gain 0.
 
     Args:
-        noise: as for `label_dist`; a difficulty for each sample of `labels` is used sample by sample.
+        noise: as for `label_distribution`; a difficulty for each sample of `labels` is used sample by sample.
         labels: the labels so far; samples without labels have the prior as posterior.
         prior: (classes,).
 
@@ -331,7 +331,7 @@ def expected_gain_of_labels(
     [[0. 0.]]
     """
     prior = validate_prior(prior, labels.num_classes, labels.class_names)
-    dist = label_dist(noise, num_labelers=labels.num_labelers)
+    dist = label_distribution(noise, num_labelers=labels.num_labelers)
     if dist.num_classes != labels.num_classes:
         raise ValueError(f"the labels have {labels.num_classes} classes but the model has {dist.num_classes}")
     if dist.of_sample is None:

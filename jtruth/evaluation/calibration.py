@@ -60,6 +60,7 @@ class CalibrationReport(Answer):
     after: Mapping[str, Estimate]
     plugin: Mapping[str, float]  # before, with the bias of few labels
     dist: Calibrated  # of every sample
+    law = property(lambda self: self.dist)  # its older name
     judged: np.ndarray  # samples behind `before` and `after`
     gain: np.ndarray  # (samples,) bits that another label is expected to bring
     classes: tuple[str, ...]

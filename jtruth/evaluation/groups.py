@@ -105,7 +105,8 @@ class Groups(NamedTuple):
     names: tuple[str, ...] = ()  # of the groups
     classes: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    dists: Any = None  # `Distributions` of the shares: what was asked for, new samples or these
+    dists: Any = None  # `Dists` of the shares: what was asked for, new samples or these
+    laws = property(lambda self: self.dists)  # their older name
     in_sample: Any = None  # of these samples
     num_gold: tuple[int, ...] = ()
     label_shares: tuple[float, ...] = ()  # of the labels given

@@ -81,6 +81,7 @@ class LabelerReport(Answer):
     rests_on: str = ""  # what the accuracies take for granted
     assumptions: tuple[tuple[str, str], ...] = ()  # name and sentence of those of `by_assumption`
     dists: Mapping[str, Estimate] = field(default_factory=dict)  # by worker; not of --fast
+    laws = property(lambda self: self.dists)  # their older name
     clear: tuple[tuple[str, str], ...] = ()  # (better, worse) of workers of whom that is clear
     clear_if: str = ""  # what that assumes, beginning with "if"
     advice: tuple[str, ...] = ()

@@ -39,7 +39,7 @@ from jtruth.noise.base import Strata, as_parameter, check_matrix_rows, one_strat
 from jtruth.posterior import validate_prior
 
 
-def label_dist(noise, *, num_labelers: int | None = None) -> Strata:
+def label_distribution(noise, *, num_labelers: int | None = None) -> Strata:
     """Distribution of a sample's labels under a noise model, matrices, or a distribution.
 
     Args:
@@ -51,7 +51,7 @@ def label_dist(noise, *, num_labelers: int | None = None) -> Strata:
         ValueError: unknown kind of model, bad numbers, or sizes that do not match.
 
     >>> from jtruth.noise import Symmetric
-    >>> dist = label_dist(Symmetric(.1, 2), num_labelers=3)
+    >>> dist = label_distribution(Symmetric(.1, 2), num_labelers=3)
     >>> dist.rows.shape, dist.rows[0, 0, 1].round(3)
     ((1, 3, 2, 2), array([0.1, 0.9]))
     """
@@ -70,7 +70,7 @@ def mixture(
     """A `Strata` in which nobody knows which of several models a sample follows.
 
     Args:
-        models: what `label_dist` accepts, all for the same labelers and classes.
+        models: what `label_distribution` accepts, all for the same labelers and classes.
         weights: probability of each, the same for every class.
         num_labelers: T, where the models do not say it.
 
@@ -82,7 +82,7 @@ def mixture(
     >>> dist.rows.shape, dist.weights[:, 0]
     ((2, 3, 2, 2), array([0.8, 0.2]))
     """
-    dists = [label_dist(model, num_labelers=num_labelers) for model in models]
+    dists = [label_distribution(model, num_labelers=num_labelers) for model in models]
     weights = np.asarray(weights, np.float64)
     if not dists or weights.shape != (len(dists),):
         raise ValueError(f"give one weight for each model; got {len(dists)} models, weights {weights.shape}")

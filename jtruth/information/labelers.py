@@ -23,7 +23,7 @@ from jtruth.information.dist import (
     checked_prior,
     entropy,
     independent_information,
-    label_dist,
+    label_distribution,
     table_information,
 )
 from jtruth.information.mutual import Information, Prior, average_over_strata, mutual_information
@@ -63,7 +63,7 @@ def labeler_information(noise, prior: Prior) -> LabelerInformation:
     >>> print(worth.alone.round(3), worth.last.round(3), round(worth.total, 3))
     [0.714 0.119 0.   ] [0.618 0.023 0.   ] 0.737
     """
-    dist = label_dist(noise)
+    dist = label_distribution(noise)
     checked = checked_prior(prior, dist.num_classes)
     single = np.eye(dist.num_labelers, dtype=bool)
     teams = np.concatenate([single, ~single, np.ones((1, dist.num_labelers), bool)])
@@ -95,7 +95,7 @@ def best_labelers(
     >>> print(team.order, team.bits.round(3), team.cost)
     [1 2] [0.714 0.751] [8. 9.]
     """
-    dist = label_dist(noise)
+    dist = label_distribution(noise)
     checked = checked_prior(prior, dist.num_classes)
     price = np.ones(dist.num_labelers) if costs is None else np.asarray(costs, np.float64)
     check_positive(price, "costs", f"prices of {dist.num_labelers} labelers", size=dist.num_labelers)
@@ -217,7 +217,7 @@ def equivalent_error(bits: float, prior: Prior, *, num_labelers: int = 1) -> flo
     chance = 1.0 - 1.0 / prior.size
 
     def gap(error: float) -> float:
-        dist = label_dist(Symmetric(error, prior.size), num_labelers=num_labelers)
+        dist = label_distribution(Symmetric(error, prior.size), num_labelers=num_labelers)
         return average_over_strata(dist, prior, None).bits - bits
 
     if gap(0.0) <= 0:
@@ -248,7 +248,7 @@ def smallest_team(labeler, prior: Prior, bits: float, *, most: int = 1_000_000) 
     kind = labeler
     if not isinstance(labeler, NoiseModel):
         kind = Symmetric(float(labeler), prior.size) if np.ndim(labeler) == 0 else np.asarray(labeler)[None]
-    dist = label_dist(kind, num_labelers=1)
+    dist = label_distribution(kind, num_labelers=1)
 
     def reached(size: int) -> bool:
         team = dist._replace(rows=np.repeat(dist.rows, size, axis=1))

@@ -31,7 +31,7 @@ from jtruth.information.dist import (
     counts_information,
     equal_labelers,
     independent_information,
-    label_dist,
+    label_distribution,
     num_terms,
     table_information,
 )
@@ -115,7 +115,7 @@ def mutual_information(
     model = isinstance(noise, NoiseModel) and is_concrete(noise)
     if model and noise.strata(num_labelers) is None:
         return _any_model(noise, prior, num_labelers, key)
-    dist = label_dist(noise, num_labelers=num_labelers)
+    dist = label_distribution(noise, num_labelers=num_labelers)
     return average_over_strata(dist, checked_prior(prior, dist.num_classes), key)
 
 

@@ -86,6 +86,7 @@ class PpiEstimate(NamedTuple):
     """A prediction-powered estimate and its distribution."""
 
     dist: StudentEstimate
+    law = property(lambda self: self.dist)  # its older name
     value: float  # may lie outside the range; the distribution does not
     standard_error: float
     power: float  # weight of the predictions, 0: gold only

@@ -8,7 +8,7 @@ from jtruth.testing.binary.empirical_bayes import (
     exact_step,
     log_odds_of,
     moments,
-    normal_dist,
+    normal_posterior,
     precision_recall_density,
     ratio_step,
     roc_density,
@@ -22,11 +22,13 @@ from jtruth.testing.steps import iterate
 from jtruth.testing.tars import Consolidated, consolidate, estimate_counts, resampled_table
 from jtruth.testing.weighted_tables import count_draws
 
+normal_law = normal_posterior  # its older name
+
 __all__ = [
     "METRICS", "BetaPrior", "Consolidated", "CountDraws", "binary_counts", "binary_posterior", "collapse",
     "consolidate", "count_draws", "count_posterior", "curve_density", "curves_at_thresholds",
     "estimate_counts", "exact_batch", "exact_counts", "exact_posterior", "exact_step", "iterate",
     "labeler_metrics", "lehner_accuracy", "log_odds_of", "moments", "multiclass_posterior",
-    "named_metric", "normal_dist", "precision_recall_density", "ratio_step", "resampled_table",
+    "named_metric", "normal_posterior", "precision_recall_density", "ratio_step", "resampled_table",
     "roc_density", "symbol_chain", "weighted_vote_accuracy",
 ]  # fmt: skip

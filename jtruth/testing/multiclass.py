@@ -36,7 +36,7 @@ from jtruth.stats.estimates import Estimate
 from jtruth.tables.metrics import Metric, named_metric
 from jtruth.tables.posterior import TableDraws
 from jtruth.testing.binary.chain import checked_alpha, symbol_chain
-from jtruth.testing.binary.empirical_bayes import ShareMoments, normal_dist, normal_estimate
+from jtruth.testing.binary.empirical_bayes import ShareMoments, normal_estimate, normal_posterior
 from jtruth.testing.binary.exact import dist_at
 from jtruth.testing.binary.operating_point import collapse
 
@@ -245,7 +245,7 @@ class GivenMatrix(TableDraws):
     def _binary(self, metric: Metric, inside: np.ndarray, chosen: np.ndarray) -> Estimate:
         """Posterior of a metric of two classes: `inside` (samples, classes) positive, `chosen` predicted."""
         if self.normal:
-            return normal_dist(self._moments(inside, chosen), metric)
+            return normal_posterior(self._moments(inside, chosen), metric)
         return self._exact(inside, chosen).estimate(metric)
 
     def _is_class(self, true: int) -> Bool[np.ndarray, "1 classes"]:

@@ -172,7 +172,7 @@ def test_the_same_items_in_two_groups_are_paired():
     paired = prevalence(labels, key=0, by=Groups(group, item), gold=some)
     alone = prevalence(labels, key=0, by=group, gold=some)
     assert PAIRED in paired.warnings and PAIRED not in alone.warnings
-    for kind in ("laws", "in_sample"):
+    for kind in ("dists", "in_sample"):
         one, other = (getattr(found.groups, kind).differences["a", "b"] for found in (paired, alone))
         low, high = one.interval()
         assert one.sd < 0.95 * other.sd and low <= y[::2].mean() - y[1::2].mean() <= high

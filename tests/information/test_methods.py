@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from jtruth.information import label_dist, mixture, mutual_information
+from jtruth.information import label_distribution, mixture, mutual_information
 from jtruth.information.mutual import simulated_information
 from jtruth.noise import ConfusionMatrices, NoiseModel, SharedErrors, Symmetric
 from tests.information.channels import matrices
@@ -27,7 +27,7 @@ MODELS = {
 def test_simulations_and_their_standard_errors(name):
     """100 keys: |z| > 2 in 4.6 % of them, and at most 14 % (false alarm 2e-4), spread 1."""
     model, prior = MODELS[name]
-    exact, dist, z = mutual_information(model, prior).bits, label_dist(model), []
+    exact, dist, z = mutual_information(model, prior).bits, label_distribution(model), []
     for seed in range(100):
         found = simulated_information(dist, np.array(prior), jax.random.key(seed), 2000)
         z.append((found.bits - exact) / found.standard_error)
@@ -61,7 +61,7 @@ def test_a_model_of_somebody_else():
     with pytest.raises(ValueError, match="give num_labelers="):
         mutual_information(model, PRIOR)
     with pytest.raises(ValueError, match="only mutual_information works without"):
-        label_dist(model)
+        label_distribution(model)
 
 
 def test_it_says_what_it_did_and_does_nothing_under_jit():

@@ -11,7 +11,7 @@ from jtruth.information import (
     bsbc_information,
     equivalent_error,
     equivalent_labeler,
-    label_dist,
+    label_distribution,
     labeler_information,
     mutual_information,
     smallest_team,
@@ -91,7 +91,7 @@ def test_worth_of_labelers_by_single_sums(kind):
         noise = DifficultyFallibility([0.1, 0.5, 0.1], [0.1, 0.2, 0.3, 0.4], 2)
 
     def bits(team):
-        dist = label_dist(noise)
+        dist = label_distribution(noise)
         return mutual_information(dist._replace(rows=dist.rows[:, list(team)]), prior).bits
 
     worth = labeler_information(noise, prior)

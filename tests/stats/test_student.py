@@ -20,7 +20,7 @@ LAWS = [
 KEY = jax.random.key(0)
 
 
-@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("dist", LAWS)
 def test_density_moments_and_intervals(dist):
     def height(x):
         return stats.t.pdf(x, dist.freedom, dist.centre, dist.scale)

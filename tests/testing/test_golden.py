@@ -16,7 +16,7 @@ from jtruth.testing import (
     exact_step,
     iterate,
     moments,
-    normal_dist,
+    normal_posterior,
     precision_recall_density,
     ratio_step,
     roc_density,
@@ -87,7 +87,7 @@ def test_moments_and_normal_dists(golden, name):
                 )
             if not at[block] or "pdf" not in at[block] or not at[block]["pdf"]:
                 continue
-            dist = normal_dist(m, metric)
+            dist = normal_posterior(m, metric)
             if not hasattr(dist, "grid"):
                 continue  # a point mass has no density to compare
             x_at, density = np.array(at[block]["pdf"]["x"]), at[block]["pdf"]["pdf"]

@@ -5,8 +5,8 @@ Learned error rates are checked against the model of independent errors by param
 
 Of error rates and a class prior that were given, three things are asked, with Holm's correction. Would
 another class prior make the labels more likely (`prior_score`)? Do labelers use the classes and agree, as
-often as labels drawn from the given model do (`label_dist`)? Does the classifier err, given the true class,
-where labels are unsure, where samples are difficult, or where one labeler errs (`classifier_dependence`)?
+often as labels drawn from the given model do (`label_distribution`)? Does the classifier err, given the
+class, where labels are unsure, where samples are difficult, or where one labeler errs (`classifier_dependence`)?
 
 A quiet check proves nothing: raters who make the same mistakes look like better raters. What the checks see,
 and how often: `benchmarks/checks.py`.
@@ -250,7 +250,7 @@ def given_checks(data: Inputs, model: Model, key: Key) -> tuple[Check, ...]:
     dists: dict[str, Component | None] = {}
     if labels is not None and noise is not None:
         possible = labels.num_labels <= MOST_LABELS and not labels.patterns().labels.has_repeats()
-        dists["given error rates"] = label_dist(labels, noise, prior, key) if possible else None
+        dists["given error rates"] = label_distribution(labels, noise, prior, key) if possible else None
     dists |= classifier_dependence(data, model, key)
     scores |= {name: (dist[2], float(dist[0][0])) for name, dist in dists.items() if dist is not None}
     blind = {name: BLIND.get(name, NO_DOUBT) for name, dist in dists.items() if dist is None}
@@ -279,7 +279,7 @@ def prior_score(
     return statistic, float(chdtrc(int(alive.sum()), statistic))
 
 
-def label_dist(labels: Labels, noise: NoiseModel, prior: np.ndarray, key: Key) -> Component | None:
+def label_distribution(labels: Labels, noise: NoiseModel, prior: np.ndarray, key: Key) -> Component | None:
     """Label frequencies and agreements against those of labels drawn from the given model."""
     z = labels.to_matrix()
     mask = z >= 0

@@ -159,8 +159,8 @@ def own_spec(function: Callable, labels: Labels | None) -> Spec:
     distribution, shares = labels_site(every, name)["fn"], unknown_sites(every).get("prior")
     if shares is None or shares["value"].shape != (distribution.num_classes,):
         raise ValueError(
-            f'{name} has no site "prior" with one class share for each of {dist.num_classes} classes; run a '
-            "model without it by your own MCMC, and hand that to jt.evaluate"
+            f'{name} has no site "prior" with a class share for each of {distribution.num_classes} classes. '
+            "Run a model without it by your own MCMC, and hand that to jt.evaluate"
         )
     return Spec(channel, parameters=sites, name=name)
 
@@ -442,7 +442,7 @@ def _moved(
     path = yield from temper.kept(model, rng, state)
     static = ("kind", model.kind), ("classes", model.classes)
     u = np.zeros((len(path), model.classes, path.shape[2]), np.float32)  # these models have no images
-    named, _, log_p = yield Call(temper.distributions, static, (model.arrays, model.seen, path, u))
+    named, _, log_p = yield Call(temper.dists, static, (model.arrays, model.seen, path, u))
     first = [np.moveaxis(np.asarray(a, np.float64), (-1, 0), (0, 1)) for a in (*named.values(), log_p)]
     moved = state._replace(x=np.ascontiguousarray(path[-1]))
     return moved, (dict(zip(named, first[:-1], strict=True)), first[-1])

@@ -5,8 +5,8 @@ matrix, and Algorithm 1, whose step `ratio_step` is the means of ratios of norma
 (12)-(16). All iterate from (1/2, 1/2). A data set enters through `log_odds` (samples,), the logit of (21),
 which may be infinite (known labels), and `y_pred` (samples,) of 0 and 1.
 
-**Plugging it in.** `normal_dist` is the paper's: U and V normal by the central limit theorem, so accuracy and
-precision are normal and P_D, P_FA, F_beta are ratios of normals, kept to [0, 1]; so are the joint densities
+**Plugging it in.** `normal_posterior` is the paper's: U and V normal by the central limit theorem, so
+accuracy and precision are normal and P_D, P_FA, F_beta ratios of normals, kept to [0, 1]; so are the joint densities
 (17) and (18). Intervals ignore that the operating point is itself uncertain; `exact_posterior` does not.
 """
 
@@ -150,7 +150,7 @@ def _ratio_dist(ratio: Ratio) -> Estimate:
 _density = jax.jit(ratio_of_normals.density)
 
 
-def normal_dist(moments: ShareMoments, metric: str | Metric) -> Estimate:
+def normal_posterior(moments: ShareMoments, metric: str | Metric) -> Estimate:
     """Posterior of a metric under the central limit theorem (Su 2.3.1, Tables 8 and 16).
 
     A ratio of two sums of counts is a ratio of two linear forms of U and V, hence of two normal variables,
@@ -199,7 +199,7 @@ class NormalTable(CountTable):
     def estimate(self, metric: str | Metric) -> Estimate:
         """Normal distribution of a ratio, exact distribution of anything else."""
         metric = self.metric(metric)
-        return normal_dist(self.moments, metric) if metric.is_ratio else super().estimate(metric)
+        return normal_posterior(self.moments, metric) if metric.is_ratio else super().estimate(metric)
 
     def joint(self, first: str | Metric, second: str | Metric) -> JointDensity:
         """The densities (17) and (18), on 8 standard deviations around the mean."""

@@ -255,7 +255,7 @@ LAWS = [
 ]
 
 
-@pytest.mark.parametrize("law", LAWS, ids=["Dirichlet", "Beta", "Normal", "HalfNormal"])
+@pytest.mark.parametrize("distribution", LAWS, ids=["Dirichlet", "Beta", "Normal", "HalfNormal"])
 def test_draws_of_the_prior_are_numpyros_in_its_coordinates(distribution):
     """Where NumPyro's own transformation takes them: means and second moments; 5 errors of 20 000 draws."""
     free = bayes._drawn_free(distribution, np.random.default_rng(0), 20_000)

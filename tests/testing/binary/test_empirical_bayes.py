@@ -27,7 +27,7 @@ from jtruth.testing.binary.empirical_bayes import (
     class_dist,
     matrix_of,
     metric_ratio,
-    normal_dist,
+    normal_posterior,
     of_point,
     posterior_log_odds,
 )
@@ -176,7 +176,7 @@ def test_joint_densities_have_the_dists_of_single_metrics(point):
         (roc_density, ("recall", "false_alarm_rate")),
         (precision_recall_density, ("precision", "recall")),
     ):
-        dists = [normal_dist(m, name) for name in names]
+        dists = [normal_posterior(m, name) for name in names]
         at = [dist.mean + dist.sd * np.array([-1.5, 0.0, 0.7]) for dist in dists]
         for k in (0, 1):
             places = (at[0][:, None], grid[None]) if k == 0 else (grid[None], at[1][:, None])
@@ -243,7 +243,7 @@ def test_recall_with_heavy_tails(share, detection):
     variance = (0.4 / share) ** 2
     m = ShareMoments(0.45, mean_u, mean_v, 0.3 * variance, 0.7 * variance)
     dist, ratio = (
-        normal_dist(m, "recall"),
+        normal_posterior(m, "recall"),
         Ratio(*(np.float64(v) for v in metric_ratio(m, named_metric("recall")))),
     )
     edges = np.linspace(0, 1, 1001)
