@@ -120,7 +120,7 @@ def inspect_labels(
     """
     labels = must_be_labels(labels)
     per_sample, per_labeler, votes = labels.labels_per_sample(), labels.labels_per_labeler(), labels.counts()
-    pairs, own = _pairs(labels), labels.self_agreement
+    pairs, own = pairs_of(labels), labels.self_agreement
     alpha = stats.overall(votes, key, places=places(labels), scale=labels.scale)
     steps = _next_steps(labels, pairs, f"{shlex.quote(file)} {options}".strip(), beside or {})
     found = (*_chance(alpha), *_findings(labels, pairs))
@@ -136,18 +136,21 @@ def inspect_labels(
     )  # fmt: skip
 
 
-def suspicions(labels: Labels) -> tuple[Check, ...]:
+def suspicions(labels: Labels, pairs: LabelerPairs | None = None) -> tuple[Check, ...]:
     """What is odd in these labels, the most serious first: the same for a first look and for every answer."""
-    return tuple(Check(name, message=text) for name, text in _findings(labels, _pairs(labels)))
+    pairs = pairs_of(labels) if pairs is None else pairs
+    return tuple(Check(name, message=text) for name, text in _findings(labels, pairs))
 
 
-def _pairs(labels: Labels) -> LabelerPairs:
-    """Who agrees with whom; pair by pair of those who may have copied."""
+def pairs_of(labels: Labels, at_least: int = MANY_SHARED) -> LabelerPairs:
+    """Who agrees with whom; pair by pair of those who have so many labels that they may have copied."""
     patterns = labels.patterns()
     repeated = patterns.labels.has_repeats()  # then the first counts, and patterns have no order
-    sample, labeler, label, times = (*labels.entries(None), None) if repeated else patterns.entries()
-    size = labels.num_labelers, (labels if repeated else patterns.labels).num_samples
-    return stats.labeler_pairs(sample, labeler, label, size, MANY_SHARED, times)
+    each = repeated or 2 * patterns.labels.num_samples > labels.num_samples  # few are equal
+    sample, labeler, label, times = (*labels.entries(None), None) if each else patterns.entries()
+    times = np.ones(sample.size, np.int64) if each and not repeated else times
+    size = labels.num_labelers, (labels if each else patterns.labels).num_samples
+    return stats.labeler_pairs(sample, labeler, label, size, at_least, times)
 
 
 def _agreement(labels: Labels, votes: np.ndarray) -> float | None:

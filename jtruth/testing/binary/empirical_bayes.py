@@ -6,8 +6,9 @@ matrix, and Algorithm 1, whose step `ratio_step` is the means of ratios of norma
 which may be infinite (known labels), and `y_pred` (samples,) of 0 and 1.
 
 **Plugging it in.** `normal_posterior` is the paper's: U and V normal by the central limit theorem, so
-accuracy and precision are normal and P_D, P_FA, F_beta ratios of normals, kept to [0, 1]; so are the joint densities
-(17) and (18). Intervals ignore that the operating point is itself uncertain; `exact_posterior` does not.
+accuracy and precision are normal and P_D, P_FA, F_beta ratios of normals, kept to [0, 1]; so are the joint
+densities (17) and (18). Intervals ignore that the operating point is itself uncertain; `exact_posterior`
+does not.
 """
 
 from dataclasses import dataclass
