@@ -16,7 +16,7 @@ old and new of labelers and agreement by turns, of prevalence 20 minutes apart; 
 a task, accuracies .65 to .95, 2 classes):
     command                                         before   now
     labelers, 2 x 10^6 labels, 120 workers           15.6    10.0, then 8.8 before and 6.5 now by turns
-    prevalence of it                                 17.2     6.5
+    prevalence of it                                 17.2     6.5, then 5.9 before and 4.6 now by turns
     prevalence --by day                              19.1     8.0
     agreement, 10^6 labels                            4.4     4.1, then 3.6 before and 2.5 now by turns
     The 6.5 by part: imports 1.1 (.3 of it JAX, which looks through all installed packages), reading .6,

@@ -31,8 +31,8 @@ def picture(self: Any, ax: Any = None, *, full: bool = False, assumptions: bool 
     Of an evaluation, `assumptions` adds the mean under each (some may have to be fitted), `full` all of it.
     Needs matplotlib (the extra `plots`). `jtruth.plots` has functions with more options.
     """
-    draw = import_module(f"{__package__}.plots").plot_result
-    return draw(self, ax=ax, full=full, assumptions=assumptions)
+    plots = import_module(f"{__package__}.plots")
+    return plots.plot_result(self, ax=ax, full=full, assumptions=assumptions)
 
 
 def _brief(value: Any) -> str:

@@ -22,6 +22,7 @@ from jtruth.stats import agreement as stats
 from jtruth.stats.agreement import TITLES, Agreement, LabelerPairs
 
 FEW_LABELS = 10  # a labeler with fewer labels says little about itself
+LEAST_SHARED = 10  # labels of whom pairs are counted
 MANY_SHARED = 20  # samples that two labelers share before full agreement is odd
 HARDLY, _LISTED = 0.1, 8  # kappa of labelers with themselves that is hardly above chance; names in a list
 
@@ -136,21 +137,22 @@ def inspect_labels(
     )  # fmt: skip
 
 
-def suspicions(labels: Labels, pairs: LabelerPairs | None = None) -> tuple[Check, ...]:
+def suspicions(labels: Labels) -> tuple[Check, ...]:
     """What is odd in these labels, the most serious first: the same for a first look and for every answer."""
-    pairs = pairs_of(labels) if pairs is None else pairs
-    return tuple(Check(name, message=text) for name, text in _findings(labels, pairs))
+    return tuple(Check(name, message=text) for name, text in _findings(labels, pairs_of(labels)))
 
 
-def pairs_of(labels: Labels, at_least: int = MANY_SHARED) -> LabelerPairs:
-    """Who agrees with whom; pair by pair of those who have so many labels that they may have copied."""
-    patterns = labels.patterns()
-    repeated = patterns.labels.has_repeats()  # then the first counts, and patterns have no order
-    each = repeated or 2 * patterns.labels.num_samples > labels.num_samples  # few are equal
-    sample, labeler, label, times = (*labels.entries(None), None) if each else patterns.entries()
-    times = np.ones(sample.size, np.int64) if each and not repeated else times
-    size = labels.num_labelers, (labels if each else patterns.labels).num_samples
-    return stats.labeler_pairs(sample, labeler, label, size, at_least, times)
+def pairs_of(labels: Labels) -> LabelerPairs:
+    """Who agrees with whom; pair by pair of those with `LEAST_SHARED` labels. Counted once, as patterns."""
+    if "_pairs" not in (kept := vars(labels)):
+        patterns = labels.patterns()
+        repeated = patterns.labels.has_repeats()  # then the first counts, and patterns have no order
+        each = repeated or 2 * patterns.labels.num_samples > labels.num_samples  # few are equal
+        alone = None if repeated else np.ones(labels.num_labels, np.int64)
+        sample, labeler, label, times = (*labels.entries(None), alone) if each else patterns.entries()
+        size = labels.num_labelers, (labels if each else patterns.labels).num_samples
+        kept["_pairs"] = stats.labeler_pairs(sample, labeler, label, size, LEAST_SHARED, times)
+    return kept["_pairs"]
 
 
 def _agreement(labels: Labels, votes: np.ndarray) -> float | None:

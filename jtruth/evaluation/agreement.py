@@ -130,8 +130,8 @@ def labeler_agreement(
     for (a, b), (one, two) in shared.items():
         kappa = stats.cohen(label[one], label[two], labels.num_classes, weights, at)
         beside = beside or stats.unseen(kappa, host_rng(key, "samples that no two saw"))
-        here = stream(key, "agreement of two", a, b)
-        pairs[names[a], names[b]] = agreement(kappa, here, level, beside=beside)
+        one_key = stream(key, "agreement of two", a, b)
+        pairs[names[a], names[b]] = agreement(kappa, one_key, level, beside=beside)
     odd = first_lines(first_look(labels, np.full(labels.num_samples, -1), {}))
     return LabelerAgreement(together, pairs, weights, differences, labels.scale, left_out, odd)
 

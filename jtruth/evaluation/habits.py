@@ -17,7 +17,6 @@ from jtruth.evaluation.checks.of_labels import drift_findings
 from jtruth.evaluation.inputs import Inputs
 from jtruth.labels import Labels
 from jtruth.learning.behaviour import Behaviour, labeler_behaviour
-from jtruth.stats.agreement import LabelerPairs
 
 NAMED = 0.5  # probability above which a labeler is named
 _OFTEN, _LISTED = 0.25, 3
@@ -31,15 +30,13 @@ def behaviour_of(
     order: np.ndarray | None,
     judged: bool = False,
     unit: str = "",
-    pairs: LabelerPairs | None = None,
 ) -> tuple[dict[str, dict[str, Any]], tuple[Check, ...], tuple[Check, ...]]:
     """By worker spam, drift and copies, ready for JSON; what was found; and the check for drift.
 
     `judged`: the last of `labels` is the classifier; `unit` stands before moments that are no dates.
     """
     order = order if len(matrices) > 2 or data.num_gold else None  # of two nobody knows which changed
-    asked = {"order": order, "gold": data.some_gold, "key": data.key, "pairs": pairs}
-    behaviour = labeler_behaviour(labels, prior, matrices, **asked)
+    behaviour = labeler_behaviour(labels, prior, matrices, order=order, gold=data.some_gold, key=data.key)
     workers = [str(name) for name in labels.worker_names]
     number = len(behaviour.pairs)
     first = np.full(len(workers), number)  # of the pairs that a labeler is in, the most probable

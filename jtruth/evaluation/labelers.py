@@ -46,10 +46,9 @@ from jtruth.evaluation.errors_by_column import ErrsOn
 from jtruth.evaluation.gold import tables
 from jtruth.evaluation.habits import behaviour_of, repeats_table, swap_findings, with_repeats
 from jtruth.evaluation.inputs import Inputs, Progress, read_labels_alone, read_order
-from jtruth.inspection import pairs_of, suspicions
+from jtruth.inspection import suspicions
 from jtruth.labels import Labels
 from jtruth.learning import LabelerDraws
-from jtruth.learning.behaviour import LEAST_SHARED
 from jtruth.learning.joint.guard import check_identified
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.estimates import Estimate
@@ -336,8 +335,7 @@ def report_of(data: Inputs, when: np.ndarray | None = None) -> LabelerReport:
         known = {} if by_gold else {INDEPENDENT: fit}
         members, doubts = ranges.readings(data.without_gold(), key, known=known, keep_all=True)
     warnings = tuple(dict.fromkeys((*data.notes, *doubts, *(fit.warnings if by_gold and not alone else ()))))
-    pairs = pairs_of(labels, LEAST_SHARED)
-    odd = () if alone else suspicions(labels, pairs)
+    odd = () if alone else suspicions(labels)
     if not by_gold and all(member.fit is None for member in members):
         none = (*first, *refused(fit.warnings[0]))
         return LabelerReport(level, data.classes, (), (), warnings, fit, data.stated, none, suspicious=odd)
@@ -375,7 +373,7 @@ def report_of(data: Inputs, when: np.ndarray | None = None) -> LabelerReport:
         rows, readings = tuple(row | {"by_assumption": {}} for row in rows), ()
         warnings = (REFUSED, *warnings)
     if fit.usable:
-        habits, likely, changed = behaviour_of(labels, prior, fit.mean_matrices, data, when, pairs=pairs)
+        habits, likely, changed = behaviour_of(labels, prior, fit.mean_matrices, data, when)
         checks += changed
         rows = tuple({**row, **habits[str(row["worker"])]} for row in rows)
         odd = (*swap_findings(rows, data.classes), *likely, *odd)

@@ -376,9 +376,9 @@ def _column(column: Any) -> Sequence[str]:
     """A column of Arrow as text; Arrow finds its different values, and only these become text."""
     import pyarrow as pa
 
-    coded = pa.types.is_dictionary(column.type)
-    if coded and (column.null_count or not pa.types.is_string(column.type.value_type)):
-        column, coded = column.cast(column.type.value_type), False
+    is_coded = pa.types.is_dictionary
+    if is_coded(column.type) and (column.null_count or not pa.types.is_string(column.type.value_type)):
+        column = column.cast(column.type.value_type)
     if pa.types.is_timestamp(column.type) and column.type.tz in (None, "UTC"):  # there may be millions
         moments = column.to_numpy()
         given = moments[~np.isnat(moments)]
@@ -387,17 +387,15 @@ def _column(column: Any) -> Sequence[str]:
         texts = np.datetime_as_string(moments, unit=unit).tolist()
         return ["" if text == "NaT" else f"{text}{zone}" for text in texts]
     try:
-        column = column if coded else column.dictionary_encode(null_encoding="encode")
+        column = column if is_coded(column.type) else column.dictionary_encode(null_encoding="encode")
         chunks = column.unify_dictionaries().chunks
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid):  # of lists and the like
         return texts_of(column.to_pylist())
     if not chunks:
         return []
-    stored = np.concatenate([np.from_dlpack(chunk.indices) for chunk in chunks])
-    names = chunks[0].dictionary.to_pylist()
-    if not coded:
-        return merged(stored, texts_of(names))
-    codes, first = by_appearance(stored, len(names))  # its values may stand in any order, and some nowhere
+    stored, names = np.concatenate([np.from_dlpack(chunk.indices) for chunk in chunks]), chunks[0].dictionary
+    names = names.to_pylist()  # which may stand in any order, and some nowhere
+    codes, first = by_appearance(stored, len(names))
     return merged(codes, texts_of([names[k] for k in stored[first].tolist()]))
 
 

@@ -30,15 +30,16 @@ from scipy.special import betaln, digamma, expit, gammaln, logit, rel_entr, soft
 from jtruth import _host
 from jtruth._one_line import one_line
 from jtruth._random import as_key, host_rng
+from jtruth.inspection import LEAST_SHARED, pairs_of
 from jtruth.labels import Labels
 from jtruth.learning._fit import clamp
 from jtruth.posterior import validate_prior
-from jtruth.stats.agreement import LabelerPairs, first_labels, labeler_pairs
+from jtruth.stats.agreement import first_labels
 
 _STEPS, _STILL = 200, 1e-7  # of the variational bound: logs of rates; the bound errs by its square
 _PERIODS, _SHARE_STEPS, _PSEUDO = 8, 20, 5.0  # of time; EM of their class shares, drawn to the prior
 _LEAST_SPREAD, _SIGNS = 3.0, 20_000_000  # variance of a CUSUM; labels of all drawn sets together
-LEAST_EACH, LEAST_SHARED = 5, 10  # labels before and after a change; samples that a pair must share
+LEAST_EACH = 5  # labels before and after a change
 _ALIKE = 0.8  # share of common samples with the same label, below which nobody is taken for a copy
 _COPY = 19.0, 1.0  # Dirichlet concentrations of a copier's label: the same, and all others together
 
@@ -71,7 +72,6 @@ def labeler_behaviour(
     order: Num[np.ndarray, "samples ..."] | None = None,
     gold: Int[np.ndarray, " samples"] | None = None,
     key: Any = None,
-    pairs: LabelerPairs | None = None,
 ) -> Behaviour:
     """Probabilities of spam and duplicates, and a test of drift, by a fit of independent labelers.
 
@@ -82,7 +82,6 @@ def labeler_behaviour(
             drift is not asked.
         gold: known classes, -1 where unknown.
         key: of the random signs behind the test of drift; 0 if None.
-        pairs: who agrees with whom, of all with `LEAST_SHARED` labels, where this was counted already.
 
     Returns:
         `Behaviour`. A probability at its value in `BEFORE` means that the labels say nothing; that of a
@@ -117,7 +116,7 @@ def labeler_behaviour(
         each = when if when.ndim == 1 else np.nanmean(when, axis=1)
         posterior = _by_period(joint - _host.log(prior), prior, each, gold)
         change = _change(labels, posterior, matrices, when, host_rng(as_key(key), "drift"))
-    duplicates = _duplicates(labels, without, matrices, pairs)
+    duplicates = _duplicates(labels, without, matrices)
     return Behaviour(np.where(used.sum(axis=1) > 0, spam, np.nan), *change, *duplicates)
 
 
@@ -163,8 +162,7 @@ def one_matrix(
     def counts(q: np.ndarray) -> np.ndarray:
         return np.stack([np.bincount(place, of, math.prod(shape)).reshape(shape) for of in q], axis=1)
 
-    before, q = np.inf, without.copy()
-    part = np.empty_like(q[0])
+    before, q, part = np.inf, without.copy(), np.empty_like(without[0])
     for _ in range(_STEPS):
         alpha = rows + counts(q)
         mean_log = digamma(alpha) - digamma(alpha.sum(axis=2, keepdims=True))
@@ -260,13 +258,10 @@ def _change(
     return tuple(np.where(moved[:, None], values, np.nan) for values in numbers)
 
 
-def _duplicates(
-    labels: Labels, without: np.ndarray, matrices: np.ndarray, pairs: LabelerPairs | None
-) -> tuple:
+def _duplicates(labels: Labels, without: np.ndarray, matrices: np.ndarray) -> tuple:
     """The second repeats the first but for slips, against both judging by themselves."""
     sample, labeler, label = labels.entries()
-    size = labels.num_labelers, labels.num_samples
-    pairs = pairs or labeler_pairs(sample, labeler, label, size, at_least=LEAST_SHARED)
+    size, pairs = (labels.num_labelers, labels.num_samples), pairs_of(labels)
     shared, agreed = pairs.shared.tocoo(), pairs.agreed
     partners = np.bincount(shared.row[shared.data >= LEAST_SHARED], minlength=size[0])
     upper = (shared.row < shared.col) & (shared.data >= LEAST_SHARED)

@@ -75,8 +75,7 @@ def plot_metrics(
 ) -> Axes:
     """Every metric of an evaluation with its interval, beside the majority vote.
 
-    `ideal`: metric name -> true value; `assumptions`: add the mean under each, as small marks below the bars.
-    These may have to be fitted; without them nothing is.
+    `ideal`: metric name -> true value; `assumptions`: fit and add the mean under each, as small marks below.
     """
     document = evaluation.blocks() if assumptions else evaluation.brief()
     several = block_of(document, "assumptions") if assumptions else None

@@ -174,13 +174,9 @@ def krippendorff(
     return _of_votes(votes, features, _ordinal_alpha if kind == "ordinal" else value)
 
 
-# Sums over the samples that nobody saw, of their numbers and of their weights, in every draw.
-Unseen = tuple[Float[np.ndarray, "draws features"], Float[np.ndarray, "draws 1"]]
-
-
 def agreement(
     coefficient: Coefficient, key: Key, level: float = 0.95, replicates: int = _REPLICATES,
-    beside: Unseen | None = None,
+    beside: tuple | None = None,
 ) -> Agreement:  # fmt: skip
     """Value, standard error and posterior interval, from so many draws.
 
@@ -213,8 +209,8 @@ def agreement(
     return Agreement(value, error, float(low), float(high), level, size, float(unseen))
 
 
-def unseen(coefficient: Coefficient, rng: np.random.Generator, draws: int = _REPLICATES) -> Unseen:
-    """What samples that nobody saw add to draws of the population."""
+def unseen(coefficient: Coefficient, rng: np.random.Generator, draws: int = _REPLICATES) -> tuple:
+    """Sums over samples that nobody saw, (draws, features) of numbers and (draws, 1) of weights."""
     number, imagined = coefficient[0].shape[1], coefficient[3]
     weight = rng.standard_gamma(_WORTH / _IMAGINED, (draws, _IMAGINED))
     step = max(_AT_ONCE // (_IMAGINED * number), 1)
@@ -224,7 +220,7 @@ def unseen(coefficient: Coefficient, rng: np.random.Generator, draws: int = _REP
 
 
 def _drawn(
-    coefficient: Coefficient, rng: np.random.Generator, draws: int, tail: float, beside: Unseen | None
+    coefficient: Coefficient, rng: np.random.Generator, draws: int, tail: float, beside: tuple | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Mean numbers of a sample in draws of the population: of kinds that were seen alone, and of all."""
     rows, times, _, _ = coefficient
@@ -240,7 +236,7 @@ def _drawn(
         weight = rng.standard_gamma(worth * times, (draws, times.size)) / worth
         whole = weight.sum(axis=1, keepdims=True)
         seen = weight @ rows / whole
-    total, weight = unseen(coefficient, rng, draws) if beside is None else beside
+    total, weight = beside or unseen(coefficient, rng, draws)
     return seen, (seen * whole + total) / (whole + weight)
 
 
