@@ -98,7 +98,8 @@ def test_what_the_judges_page_says_of_counting():
 
 SAID = re.compile(
     r"(\d+) dental X-rays read for caries by five dentists .*? precision is (\d+) % if the dentists err "
-    r"independently\. It is (\d+) to (\d+) % if hard X-rays fool all of them alike, and (\d+) % if they fool only"
+    r"independently\. It is (\d+) to (\d+) % if hard X-rays fool all of them alike, and (\d+) % if they fool "
+    r"only"
 )
 
 

@@ -472,9 +472,8 @@ def evaluate_class_scores(
     for c, name in enumerate(data.classes):
         key = stream(data.key, "scores of class", c)
         by_class[name] = judged(replace(data, positive=c, key=key, stated=stated(key)), columns[:, c], bins)
-    rows = [
-        first_look.row_numbers(columns[:, c], data, f"scores of {n!r}") for c, n in enumerate(data.classes)
-    ]
+    named = enumerate(data.classes)
+    rows = [first_look.row_numbers(columns[:, c], data, f"scores of {n!r}") for c, n in named]
     alarms = (*first_look.look_at(data, {}), *sum(rows, ()), *first_look.backward_columns(columns, data))
     weights = np.array([one.counted.dist(attrgetter("share")).mean for one in by_class.values()])
     shares = {"macro": np.full(weights.size, 1 / weights.size), "weighted": weights / weights.sum()}
