@@ -97,8 +97,8 @@ def test_what_the_judges_page_says_of_counting():
 
 
 SAID = re.compile(
-    r"(\d+) dental X-rays read for caries by five dentists .*? precision is (\.\d+) if the dentists err "
-    r"independently, (\.\d+) to (\.\d+) if hard X-rays fool all of them alike, (\.\d+) if they fool only"
+    r"(\d+) dental X-rays read for caries by five dentists .*? precision is (\d+) % if the dentists err "
+    r"independently\. It is (\d+) to (\d+) % if hard X-rays fool all of them alike, and (\d+) % if they fool only"
 )
 
 
@@ -109,7 +109,9 @@ def test_what_the_readme_says_of_dentist_5():
     assert labels.num_samples == int(size) and labels.num_labelers == 5
     split = labels.split_rater("5")
     found = jt.evaluate(split.y_pred, split.labels, assume="independent", key=0)
-    assert found.precision.mean == pytest.approx(float(independent), abs=0.006)  # two digits, and the chains
+    assert found.precision.mean == pytest.approx(
+        float(independent) / 100, abs=0.006
+    )  # two digits, and the chains
 
 
 JUDGE = re.compile(r"right for (\d+) % \[(\d+), (\d+)\] of the answers\. A .*? vote would say (\d+) %")
@@ -187,4 +189,4 @@ def test_every_precision_of_the_readme_is_what_its_command_says():
     found = jt.evaluate(split.y_pred, split.labels, key=0)
     means = {one.name: one.metrics["precision"].mean for one in found.assumptions}
     names = ("independent", "shared_strata", "random_effect", "labeler_strata")
-    assert [means[name] for name in names] == pytest.approx([float(text) for text in said], abs=0.006)
+    assert [means[name] for name in names] == pytest.approx([float(text) / 100 for text in said], abs=0.006)

@@ -52,7 +52,8 @@ def _stacked(of: str) -> str:
     return f"""{of} tr{{display:block;border-bottom:1px solid var(--line);max-width:32rem}}
 {of} thead th:not(.pic),{of} thead .pic~.pic,{of} .none{{display:none}}{of} thead .pic{{font-size:0}}
 {of} th,{of} td{{border:0;display:flex;flex-wrap:wrap;justify-content:space-between;column-gap:.8rem}}
-{of}:not(.one) svg{{margin-left:calc(100% - 10.5rem)}}{of} td:first-child{{font-weight:600}}{of} td .is{{display:inline}}"""
+{of}:not(.one) svg{{margin-left:calc(100% - 10.5rem)}}{of} .is{{display:inline}}
+{of} td:first-child{{font-weight:600}}"""
 
 
 STYLE = f"""
@@ -63,33 +64,25 @@ body{{margin:0 auto;padding:2rem 1.2rem;max-width:60rem;background:var(--bg);col
 font:16px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans",sans-serif}}
 h1{{font-size:1.5rem;line-height:1.25;margin:0 0 .3rem}}
 h2{{font-size:1.1rem;margin:2.2rem 0 .5rem;break-after:avoid}}
-p{{margin:.4rem 0}}
-.about,.note,.how{{color:var(--soft);font-size:.88rem}}
+p{{margin:.4rem 0}}.wide{{overflow-x:auto}}.about,.note,.how{{color:var(--soft);font-size:.88rem}}
 .answer{{font-size:1.15rem;padding:.8rem 1rem;border-left:.3rem solid var(--blue);background:var(--card)}}
 .doubt{{padding:.6rem 1rem;border-left:.3rem solid var(--bad);background:var(--card);font-weight:600}}
-.wide{{overflow-x:auto}}
 table{{border-collapse:collapse;width:100%;font-size:.92rem;font-variant-numeric:tabular-nums}}
 th,td{{padding:.22rem .5rem;border-bottom:1px solid var(--line);text-align:right;vertical-align:middle}}
-th{{font-weight:600;color:var(--soft)}}
-td:first-child,th:first-child{{text-align:left;overflow-wrap:anywhere;color:var(--fg)}}
+th{{font-weight:600;color:var(--soft)}}td:first-child,th:first-child{{text-align:left;overflow-wrap:anywhere;color:var(--fg)}}
 .pic svg{{display:block;width:100%;min-width:7.5rem;max-width:10.5rem;margin-left:auto}}
 .one .pic{{padding:0 .4rem;width:36%}}.one .pic svg{{min-width:13rem;max-width:none}}
 .stack td:first-child{{min-width:6rem}}.many td:first-child{{min-width:10.5rem}}
 .is{{display:none;color:var(--soft)}}
-.strong td{{font-weight:600}}
-svg{{color:var(--fg)}}
 .axis{{stroke:var(--line);stroke-width:1}}.zero{{stroke:var(--fg);stroke-width:1.5}}
 .tick{{fill:var(--soft);font-size:12px;font-family:inherit}}
-.bar{{fill:var(--blue);opacity:.45}}
-.dot{{fill:var(--blue);stroke:var(--bg);stroke-width:1.5}}
-.ring{{fill:var(--bg);stroke:var(--blue);stroke-width:2}}
+.bar{{fill:var(--blue);opacity:.45}}.dot{{fill:var(--blue);stroke:var(--bg);stroke-width:1.5}}
 .cross{{stroke:var(--cross);stroke-width:2;fill:none}}
 .chart{{width:100%;max-width:34rem;height:auto;display:block}}
 .s0{{--c:var(--blue)}}.s1{{--c:var(--cross)}}.s2{{--c:var(--good)}}.s3{{--c:var(--open)}}
 .s0 path,.s1 path,.s2 path,.s3 path{{stroke:var(--c);fill:none;stroke-width:2}}
 .s1 path.line{{stroke-dasharray:7 4}}.s2 path.line{{stroke-dasharray:2 4}}
-.s3 path.line{{stroke-dasharray:9 3 2 3}}
-.s0 circle,.s1 circle,.s2 circle,.s3 circle{{fill:var(--c)}}
+.s3 path.line{{stroke-dasharray:9 3 2 3}}.s0 circle,.s1 circle,.s2 circle,.s3 circle{{fill:var(--c)}}
 .s1 circle,.s3 circle{{fill:var(--bg);stroke:var(--c);stroke-width:2}}
 .diagonal{{stroke:var(--soft);stroke-width:1.5;stroke-dasharray:4 3}}
 .s0 polygon,.s1 polygon,.s2 polygon,.s3 polygon{{fill:var(--c);opacity:.18}}
@@ -102,7 +95,6 @@ break-inside:avoid}}
 .bad{{border-color:var(--bad)}}.open{{border-color:var(--open)}}.good{{border-color:var(--good)}}
 .tag{{font-weight:600}}.bad .tag{{color:var(--bad)}}
 .open .tag{{color:var(--open)}}.good .tag{{color:var(--good)}}
-code{{font-family:ui-monospace,Menlo,Consolas,monospace;font-size:.95em}}
 @media print{{:root{{color-scheme:light;{_LIGHT}}}body{{padding:0;max-width:none;font-size:11px}}
 tr,svg,.answer,.doubt{{break-inside:avoid}}
 *{{-webkit-print-color-adjust:exact;print-color-adjust:exact}}.wide{{overflow:visible}}}}
@@ -118,12 +110,8 @@ _LONGEST, _MOST_NOTES, _BRIEF_NOTES = 1000, 30, 3
 _MANY = 5  # columns of numbers that stand beside each other only on a wide screen
 _MOST_COLUMNS, _MOST_SQUARE, _MOST_ERRORS = 12, 12, 25
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
-
-
 _ADVICE = r"(?<![\w-])--\w|\bjtruth[ .][a-z]|\b\w+=[\w.'\[]"
-_CITE = (
-    f"The jtruth authors: jtruth {__version__}, a Python package. Its README lists the papers of the methods."
-)
+_CITE = f"The jtruth authors, jtruth {__version__} (Python). Its README lists the papers of the methods."
 
 
 def page_html(
@@ -140,12 +128,10 @@ def page_html(
     first = [(text, "answer") for text in (document.sentence, *document.lines)]
     first += [(text, "doubt") for text in (*document.alarms, document.doubt)]
     above = "".join(f'<p class="{kind}">{_text(text)}</p>' for one, kind in first if (text := say(one)))
-    next_ = "" if paper else words(document.next)
-    below = f'<p class="note">Next: {_text(next_)}</p>' if next_ else ""
-    blocks = (*document.blocks, how(*made, title="How it was made"))
+    below = f'<p class="note">Next: {_text(words(document.next))}</p>' * bool(document.next and not paper)
     parts = "".join(
         f"<section><h2>{_text(say(block.title))}</h2>{inside}</section>"
-        for block in blocks
+        for block in (*document.blocks, how(*made, title="How it was made"))
         if not isinstance(block, dict) and (inside := _block(block, say, document.tables(), paper))
     )
     return (
@@ -173,7 +159,7 @@ def _without_advice(text: str) -> str:
     """
     text = re.sub(r" \([^()]*\)", lambda found: "" if re.search(_ADVICE, found[0]) else found[0], text)
     kept = " ".join(one for one in re.split(r"(?<=[.?!;]) ", text) if not re.search(_ADVICE, one))
-    return f"{kept[:-1]}." if kept.endswith(";") else kept
+    return f"{kept[:-1]}." if kept.endswith(";") else kept or text  # no warning is lost
 
 
 def notebook_html(document: Document) -> str:
@@ -222,7 +208,7 @@ def _block(block: Block, words: Words, tables: Sequence[Table], paper: bool) -> 
             inside = _curve(block)
         case Notes():
             out = ("alarm", "read", "do") if paper else ("alarm", "read")
-            kept = [note for note in block.items if note.sign not in out and words(note.text)]
+            kept = [note for note in block.items if note.sign not in out]
             return _notes(kept, words) if kept else ""
         case _:
             return ""
@@ -247,7 +233,8 @@ def _table(table: Table, bars: Sequence[Column], ends: tuple[float, float]) -> s
     def cell(inside: str, picture: str, kind: str = "", tag: str = "td") -> str:
         if alone and picture:
             return f'<{tag} class="pic">{picture}</{tag}><{tag}>{inside}</{tag}>'
-        return f'<{tag} class="{"pic" if picture else kind}">{inside}{picture}</{tag}>'
+        kind = f' class="{kind}"' if (kind := "pic" if picture else kind) else ""
+        return f"<{tag}{kind}>{inside}{picture}</{tag}>"
 
     def drawn(row: Row, one: Column) -> str:
         values, cross = value_of(one, row), at(row, table.cross) if table.cross else None
@@ -258,15 +245,13 @@ def _table(table: Table, bars: Sequence[Column], ends: tuple[float, float]) -> s
         picture = bar_svg([*values, cross if one == bars[0] else None], ends, width) if one in bars else ""
         return cell(inside, picture, "none" * (text == table.missing))
 
-    def line(row: Row) -> str:
-        return f"<tr><td>{_name(table.label(row))}</td>{''.join(drawn(row, one) for one in columns)}</tr>"
-
+    cells = lambda row: "".join(drawn(row, one) for one in columns)  # noqa: E731
+    line = lambda row: f"<tr><td>{_name(table.label(row))}</td>{cells(row)}</tr>"  # noqa: E731
     axis = axis_svg(ends, width)
     heads = [cell(_text(one.title), axis if one in bars else "", tag="th") for one in columns]
     span = "".join(heads).count("<th") + 1
     gap = [f'<tr><td colspan="{span}">({number_of(out, "more row")} left out)</td></tr>'] if out else []
-    many = " many" * (len(columns) > (_MANY if alone else _MANY - 1))
-    kind = f' class="stack{" one" * alone}{many}"'
+    kind = f' class="stack{" one" * alone}{" many" * (len(columns) + (not alone) > _MANY)}"'
     notes = [f"{number_of(left, 'column')} left out."] if left > 0 else []
     if bars and unit is not None and ends[0] > unit[0] < unit[1] > ends[1]:
         notes.append(f"The axis shows part of the range {unit[0]:g} to {unit[1]:g}.")
@@ -411,9 +396,8 @@ def curve_svg(block: Curve) -> str:
     for t, name in block.ticks() or [(t, f"{t:g}") for t in ticks(*x_ends)]:
         x, y = at(t, y_ends[0])
         parts.append(f'<path class="axis" d="M{x:.1f} {y:.1f}V12"/>')
-        parts.append(
-            f'<text class="tick" x="{x:.1f}" y="{y + 16:.1f}" text-anchor="middle">{_text(name)}</text>'
-        )
+        place = f'x="{x:.1f}" y="{y + 16:.1f}" text-anchor="middle"'
+        parts.append(f'<text class="tick" {place}>{_text(name)}</text>')
     for t in ticks(*y_ends):
         x, y = at(x_ends[0], t)
         parts.append(f'<path class="axis" d="M{x:.1f} {y:.1f}H{width - 12}"/>')

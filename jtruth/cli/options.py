@@ -89,8 +89,7 @@ def _decimal(mark: str | None) -> str | None:
 
 
 def _reader(who: str | None) -> str | None:
-    if who not in (None, "paper"):
-        raise ValueError(f"--for {who!r} is not known; write --report FILE.html --for paper")
+    refuse({f"--for {who!r}": who not in (None, "paper")}, "is not known; write --for paper")
     return who
 
 
@@ -171,7 +170,7 @@ OUTPUT: dict[str, Option] = {  # how much is printed, and where the answer goes
         rich_help_panel=WRITTEN,
     ),
     "report_file": written(
-        "HTML page to share; --for paper: for a supplement.", name="--report", rich_help_panel=WRITTEN
+        "HTML page; --for paper: for a supplement.", name="--report", rich_help_panel=WRITTEN
     ),
     "page_for": option("", name="--for", hidden=True, callback=_reader),  # the help of --report names it
     # Nobody needs it who has a cache folder of his own, so `--help` leaves it to docs/large_data.md.

@@ -98,14 +98,14 @@ def count_draws(
         integrated = gammaln(rows + table).sum() - gammaln((rows + table).sum(1)).sum()
         return table, (table, chosen.sum() + integrated + gammaln(rows.sum(1)).sum() - gammaln(rows).sum())
 
+    of_burn_in, of_draws = jax.random.split(key)
     table, _ = jax.lax.scan(
         lambda table, key: (sweep(table, key)[0], None),
         jnp.zeros(rows.shape, rho.dtype),
-        jax.random.split(jax.random.fold_in(key, 0), burn_in),
+        jax.random.split(of_burn_in, burn_in),
     )
-    _, (tables, score) = jax.lax.scan(sweep, table, jax.random.split(jax.random.fold_in(key, 1), num_draws))
-    weight = jax.nn.softmax(score - jax.lax.stop_gradient(score))
-    return WeightedTables(tables, weight, _halves_agree(tables))
+    _, (tables, score) = jax.lax.scan(sweep, table, jax.random.split(of_draws, num_draws))
+    return WeightedTables(tables, jax.nn.softmax(score - jax.lax.stop_gradient(score)), _halves_agree(tables))
 
 
 def _halves_agree(tables: Float[Array, "draws classes symbols"]) -> Bool[Array, ""]:

@@ -118,7 +118,7 @@ def test_refused(as_installed):
         with pytest.raises(ValueError, match=f"num must be 1 to 340.*got {num}"):
             ask_next(labels, num, y_pred=y_pred, gold=Gold(gold, strata=asked.strata))
     for other in (Gold(gold, strata=asked.strata), Gold(gold, np.where(y_pred == 1, 0.9, 0.1))):
-        with pytest.raises(ValueError, match="unequal chances"):
+        with pytest.raises(ValueError, match="unequal probabilities, in other strata"):
             ask_next(labels, 10, gold=other)
     assert ask_next(labels, 10, y_pred=y_pred, gold=Gold(gold, strata=asked.strata)).to_halve > 10
     assert (gold_that_halves(0, 400), gold_that_halves(400, 400)) == (400, 0)

@@ -446,7 +446,7 @@ def test_bad_input(data, naive, aware, tmp_path):
         "contradicts labelers with error rate 0": lambda: answer(never_wrong.state, {i: int(1 - y[i])}),
         r"answers for samples.*900": lambda: read_state(tmp_path / "s.json", aware["ml"]),
         "num is 91, but 90 samples": lambda: stopping_advice(aware["ml"], N + 1),
-        "budget is 91, and 90 samples": lambda: clean(aware["ml"], lambda i: 0, N + 1),
+        "budget is 91, but 90 samples are left": lambda: clean(aware["ml"], lambda i: 0, N + 1),
         "was never asked for": lambda: answer(aware["ml"], {3: 1}),
         "there is no sample": lambda: answer(aware["ml"], {900: 1}),
         r"classes are 0\.\.1": lambda: answer(ask(aware["ml"]).state, {int(ask(aware["ml"]).samples[0]): 2}),

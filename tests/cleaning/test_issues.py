@@ -70,7 +70,7 @@ def test_known_samples_tell_what_labels_cannot():
         gaps.append(found.expected - wrong)
     assert by_model == 0 and held >= 14
     assert abs(np.mean(gaps)) < 5 * np.std(gaps) / 20**0.5
-    assert "labels cannot show" in alone.caution and "60 known samples" in found.caution
+    assert "labels cannot show" in alone.caution and "60 verified samples" in found.caution
     sure = gold[found.sample]
     np.testing.assert_array_equal(found.p_wrong[sure >= 0], (sure != found.label)[sure >= 0])
     everything = suspicious_labels(labels, p, gold=y)

@@ -82,9 +82,9 @@ REFUSED = [
     (jt.rating_agreement, (*PAIRS, [1, 2, 3, "4"]), "row 3: '4' is not a finite number"),
     (jt.rating_agreement, ([1, 1, 1, 2], ["a", "b", "b", "a"], [1, 2, 3, 4]), "row 2: worker 'b' gave"),
     (jt.rating_agreement, (*PAIRS, [1, 2, 3]), "one entry a row each"),
-    (jt.set_agreement, (*PAIRS, [["x"], "toxic", [], []]), "row 1: 'toxic' is no set of classes"),
-    (jt.set_agreement, (*PAIRS, [["x"], None, [], []]), "row 1: None is no set of classes"),
-    (jt.set_agreement, (*PAIRS, [["x"], [["y"]], [], []]), r"row 1: \[\['y'\]\] is no set of classes"),
+    (jt.set_agreement, (*PAIRS, [["x"], "toxic", [], []]), "row 1: 'toxic' is not a set of classes"),
+    (jt.set_agreement, (*PAIRS, [["x"], None, [], []]), "row 1: None is not a set of classes"),
+    (jt.set_agreement, (*PAIRS, [["x"], [["y"]], [], []]), r"row 1: \[\['y'\]\] is not a set of classes"),
     (jt.set_agreement, (*PAIRS, [["x"]] * 4), "here they are all equal"),
     (jt.set_agreement, (np.repeat(range(600), 2), ["a", "b"] * 600, [[k] for k in range(1200)]), "are 1200"),
 ]  # fmt: skip
@@ -97,6 +97,6 @@ def test_refused(as_installed, ask, columns, message):
 
 
 def test_text_is_no_set_of_its_letters(as_installed):
-    with pytest.raises(ValueError, match="row 0: 'cat' is no set of classes"):
+    with pytest.raises(ValueError, match="row 0: 'cat' is not a set of classes"):
         fit_multilabel([0], ["x"], ["cat"], classes=["c", "a", "t"])
     assert members([["b", "a"], ()], ["b", "a", "c"])[0].tolist() == [[True, True, False], [False] * 3]

@@ -101,7 +101,7 @@ def test_melted_table_with_a_series_by_task():
         (melted(), "from_frame"),
         (pd.Series([0.5, 0.5]), "Series"),
         ("labels.csv", "jt.read_labels"),
-        ({"a": [0, 1]}, "dict"),
+        ({"a": [0, 1]}, "no site 'class_posterior'.*they have a. Give the MCMC"),
         (None, "labels is None: give labels"),
         ([[0.1, 0.2], [0.3]], "different lengths"),
         (np.full((SIZE, 2), -np.inf), "impossible under every class"),
@@ -290,7 +290,7 @@ def test_decimal_names_are_what_they_are():
     labels = jt.Labels.from_long(["a", "b"], ["w", "w"], ["1.0", "2.0"])
     known = {"noise": jt.noise.Symmetric(0.1, 2), "prior": [0.5, 0.5], "positive": "2.0"}
     assert jt.evaluate([1.0, 2.0], labels, **known).accuracy.mean > 0.8
-    number = r"y_pred\[0\] is 1, a number, but the classes are called '1.0', '2.0'"
+    number = r"y_pred\[0\] is 1, a number, but the classes are '1.0', '2.0'"
     with pytest.raises(ValueError, match=number):
         jt.evaluate([1, 2], labels, **known)
     numbers = jt.Labels.from_long(["a", "b"], ["w", "w"], ["1", "2"])
@@ -418,7 +418,7 @@ def test_what_was_said_when_predictions_and_scores_were_read_reaches_the_answer(
     labels = jt.Labels.from_long([1, 2, 1, 2], ["a", "a", "b", "b"], ["no", "yes", "no", "yes"])
     (tmp_path / "p.csv").write_text("task,label,score,no,yes\n1,no,.3,.666,.333\n2,yes,.9,0,1\n3,no,.5,1,0\n")
     found = jt.read_predictions(tmp_path / "p.csv", labels, common_only=True)
-    assert any("sum to 1 within" in note for note in found.notes) and len(found.notes) == 2
+    assert any("were rescaled (sums off by" in note for note in found.notes) and len(found.notes) == 2
     given = {"noise": jt.noise.Symmetric(0.1, 2), "prior": [0.5, 0.5]}
     graded = jt.evaluate(found.y_pred, labels, **given), jt.evaluate_scores(found.scores, labels, **given)
     for answer in graded:

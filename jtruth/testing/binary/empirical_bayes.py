@@ -175,6 +175,9 @@ def normal_posterior(moments: ShareMoments, metric: str | Metric) -> Estimate:
     return normal_estimate(ratio.mean_z / ratio.mean_w, ratio.var_z / ratio.mean_w**2)
 
 
+normal_law = normal_posterior  # its older name
+
+
 def metric_ratio(moments: ShareMoments, metric: Metric) -> Ratio:
     """Moments of numerator and denominator of a metric, U and V being independent (Su Table 16)."""
     m = moments

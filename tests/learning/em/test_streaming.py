@@ -160,7 +160,7 @@ def test_what_is_refused(entries, stream):
         update(stream, Labels.from_matrix([[0, 1]], C))
     with pytest.raises(ValueError, match="tasks are str in the state and int in new_labels"):
         update(stream, Labels.from_long([5], ["w0"], [1], num_classes=C))
-    with pytest.raises(ValueError, match="no label at all"):
+    with pytest.raises(ValueError, match="new_labels has no label"):
         update(stream, Labels.from_matrix([[-1]], C, allow_unlabelled=True))
 
 
