@@ -34,6 +34,7 @@ from jaxtyping import Float, Int
 from scipy import sparse
 from scipy.special import ndtri, stdtrit
 
+from jtruth._one_line import one_line
 from jtruth._random import Key, host_rng
 from jtruth._validation import choose
 from jtruth._validation.coded import collapse_rows, has_duplicates
@@ -349,6 +350,8 @@ class LabelerPairs(NamedTuple):
     shared: sparse.csr_array  # (labelers, labelers) samples that both labelled
     agreed: sparse.csr_array  # ... on which they gave the same class
     variety: sparse.csr_array  # number of different classes they agreed on
+
+    __repr__ = one_line
 
 
 def first_labels(sample: np.ndarray, labeler: np.ndarray, num_labelers: int) -> np.ndarray:
