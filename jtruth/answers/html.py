@@ -52,7 +52,7 @@ def _stacked(of: str) -> str:
     return f"""{of} tr{{display:block;border-bottom:1px solid var(--line);max-width:32rem}}
 {of} thead th:not(.pic),{of} thead .pic~.pic,{of} .none{{display:none}}{of} thead .pic{{font-size:0}}
 {of} th,{of} td{{border:0;display:flex;flex-wrap:wrap;justify-content:space-between;column-gap:.8rem}}
-{of}:not(.one) svg{{margin-left:calc(100% - 10.5rem)}}{of} .is{{display:inline}}
+{of}:not(.one) svg{{margin-left:calc(100% - 10.5rem)}}{of} .is{{display:inline}}{of} .pic{{width:100%}}
 {of} td:first-child{{font-weight:600}}"""
 
 
@@ -111,7 +111,7 @@ _MANY = 5  # columns of numbers that stand beside each other only on a wide scre
 _MOST_COLUMNS, _MOST_SQUARE, _MOST_ERRORS = 12, 12, 25
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 _ADVICE = r"(?<![\w-])--\w|\bjtruth[ .][a-z]|\b\w+=[\w.'\[]"
-_CITE = f"The jtruth authors, jtruth {__version__} (Python). Its README lists the papers of the methods."
+_CITE = f"jtruth {__version__}, a Python package by its authors. Its README lists the papers of the methods."
 
 
 def page_html(
@@ -275,7 +275,8 @@ def _matrix(block: Matrix) -> str:
     for a, name in enumerate(block.rows):
         shades = [round(10 * value / top) for value in block.cells["mean"][a]]
         shade_classes = [f' class="w{shade}"' if shade else "" for shade in shades]
-        inside = (f"<td{kind}>{_text(block.text(a, b))}</td>" for b, kind in enumerate(shade_classes))
+        texts = (_text(block.text(a, b)).replace(", ", ",&nbsp;") for b in range(len(shades)))
+        inside = (f"<td{kind}>{text}</td>" for kind, text in zip(shade_classes, texts, strict=True))
         rows.append(f"<tr><td>{_name(name)}</td>{''.join(inside)}</tr>")
     return _rows(_row(["", *map(_name, block.columns)], "th"), rows, ' class="matrix"')
 

@@ -155,7 +155,9 @@ def test_what_one_face_shows_all_show(answer):
     shown = answer.blocks()
     text, page = answer.summary(full=True), flat(" ".join(read(page_html(shown)).texts))
     lines, found = flat(text), json.loads(json.dumps(answer.to_dict(), allow_nan=False))
-    assert shown.sentence in lines and shown.sentence in page and found["sentence"] == shown.sentence
+    assert (
+        flat(shown.sentence) in lines and flat(shown.sentence) in page and found["sentence"] == shown.sentence
+    )
     assert found["schema"] == 1 and found["jtruth"] == jt.__version__ and found["question"] == shown.question
     for block in shown.blocks:
         long, short = ((), ())

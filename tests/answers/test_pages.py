@@ -231,3 +231,53 @@ def test_every_block_is_valid_when_it_is_empty():
     answer = Document("title", "", "", parts)
     assert "Name (worth knowing)" in "".join(read(page_html(answer)).texts)
     assert "Name (worth knowing): text." in terminal_text(answer, full=True)
+
+
+def two_shares(name, *columns, **options):
+    rows = [{"name": "a", **{c: {"mean": m, "low": m - 0.1, "high": m + 0.1} for c, m in columns}}]
+    shares = tuple(Column((c, "mean"), c, ((c, "low"), (c, "high"))) for c, _ in columns)
+    return Table(name, name, "name", shares, rows, **options)
+
+
+def test_every_interval_has_its_bar_and_tables_of_a_unit_share_an_axis():
+    one, two = two_shares("one", ("acc", 0.9)), two_shares("two", ("low", 0.2), ("high", 0.8))
+    apart = two_shares("differences", ("gap", 0.05), unit=None)
+    page = page_html(Document("", "", "", (one, two, apart)))
+    first, second, third = re.findall("<table.*?</table>", page, re.DOTALL)
+    assert first.count('class="bar"') == 1 and second.count('class="bar"') == 2
+    marks = [re.findall(r"text-anchor=.middle.>([^<]*)", table) for table in (first, second, third)]
+    assert marks[0] == ["0", "0.2", "0.4", "0.6", "0.8", "1"] and marks[1] == ["0", "0.5", "1"] * 2
+    assert page.count("This table has an axis of its own.") == 1
+    assert 'class="zero"' in third and 'class="zero"' not in first + second and "\u2212" in third
+    assert second.index("<span>0.200&nbsp;[") < second.index('class="bar"') < second.index("<span>0.800")
+    drawn = [c.title for c in two._replace(draw="high").bars()]
+    assert drawn == ["high"] and [c.title for c in two.bars()] == ["low", "high"]
+    assert not two._replace(rows=[{"name": "a"}]).bars()
+    missing = page_html(Document("", "", "", (two._replace(rows=[{"name": "a"}, *two.rows]),)))
+    assert missing.count('class="bar"') == 2 and '<span class="is">low</span>' in missing  # titles on a phone
+
+
+def test_a_page_for_a_paper_has_a_reference_and_no_advice():
+    notes = Notes("warnings", "Warnings", [
+        Note("warn", "Gold is assumed to be random; if it is not, give --inclusion."),
+        Note("read", "Read as a wide table."), Note("warn", "Labels share errors: give --gold."),
+    ])  # fmt: skip
+    advice = Notes("advice", "What would narrow the intervals", [Note("do", "Verify a.")])
+    lines = ("Positive class: pass (to change: --positive fail).",)
+    document = Document(
+        "Q", "300 samples", "Accuracy 90 %.", (notes, advice), next="jtruth ask a", lines=lines
+    )
+    made = [("command", "jtruth evaluate"), ("seed", "0")]
+    paper, whole = (page_html(document, made=made, paper=p) for p in (True, False))
+    for text in ("--positive", "--inclusion", "jtruth ask", "jtruth evaluate", "narrow the intervals"):
+        assert text in whole and text not in paper, text
+    for text in (
+        "300 samples",
+        "Positive class: pass.",
+        "assumed to be random.",
+        "Reference:", "a Python package",
+        "Seed:",
+        "Input:",
+    ):
+        assert text in paper, text
+    assert "Labels share errors" in paper and "Reference:" not in whole  # no warning is lost
