@@ -25,12 +25,14 @@ def one_line(self: Any) -> str:
     return line if len(line) <= _MOST else line[: _MOST - 4] + "...)"
 
 
-def picture(self: Any, ax: Any = None, *, full: bool = False) -> Any:
-    """This answer as a picture: a new Figure, or its first panel on `ax`; `full` adds all of an evaluation.
+def picture(self: Any, ax: Any = None, *, full: bool = False, assumptions: bool = False) -> Any:
+    """This answer as a picture: a new Figure, or its first panel on `ax`.
 
+    Of an evaluation, `assumptions` adds the mean under each (some may have to be fitted), `full` all of it.
     Needs matplotlib (the extra `plots`). `jtruth.plots` has functions with more options.
     """
-    return import_module(f"{__package__}.plots").plot_result(self, ax=ax, full=full)
+    plots = import_module(f"{__package__}.plots")
+    return plots.plot_result(self, ax=ax, full=full, assumptions=assumptions)
 
 
 def _brief(value: Any) -> str:

@@ -78,10 +78,10 @@ class ModelComparison(Answer):
         ]  # fmt: skip
         if any(self.evidence):
             columns += [Column("log_evidence", "log evidence", form=".1f"),
-                        Column("log_evidence_se", "its se", form=".1f")]  # fmt: skip
+                        Column("log_evidence_se", "se of evidence", form=".1f")]  # fmt: skip
         columns += [
-            Column("num_bad", "unreliable terms"), Column("worst_k", "worst k", form=".2f"),
-            Column("se", "se", form=".1f"), Column("p_loo", "p_loo", form=".1f"),
+            Column("num_bad", "unreliable terms"), Column("worst_k", "largest Pareto k", form=".2f"),
+            Column("se", "se of elpd", form=".1f"), Column("p_loo", "p_loo", form=".1f"),
         ]  # fmt: skip
         note = "The elpd difference to the first model has an interval of two standard errors on each side."
         if None in known:

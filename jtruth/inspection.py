@@ -22,6 +22,7 @@ from jtruth.stats import agreement as stats
 from jtruth.stats.agreement import TITLES, Agreement, LabelerPairs
 
 FEW_LABELS = 10  # a labeler with fewer labels says little about itself
+LEAST_SHARED = 10  # labels of whom pairs are counted
 MANY_SHARED = 20  # samples that two labelers share before full agreement is odd
 HARDLY, _LISTED = 0.1, 8  # kappa of labelers with themselves that is hardly above chance; names in a list
 
@@ -120,7 +121,7 @@ def inspect_labels(
     """
     labels = must_be_labels(labels)
     per_sample, per_labeler, votes = labels.labels_per_sample(), labels.labels_per_labeler(), labels.counts()
-    pairs, own = _pairs(labels), labels.self_agreement
+    pairs, own = pairs_of(labels), labels.self_agreement
     alpha = stats.overall(votes, key, places=places(labels), scale=labels.scale)
     steps = _next_steps(labels, pairs, f"{shlex.quote(file)} {options}".strip(), beside or {})
     found = (*_chance(alpha), *_findings(labels, pairs))
@@ -138,16 +139,20 @@ def inspect_labels(
 
 def suspicions(labels: Labels) -> tuple[Check, ...]:
     """What is odd in these labels, the most serious first: the same for a first look and for every answer."""
-    return tuple(Check(name, message=text) for name, text in _findings(labels, _pairs(labels)))
+    return tuple(Check(name, message=text) for name, text in _findings(labels, pairs_of(labels)))
 
 
-def _pairs(labels: Labels) -> LabelerPairs:
-    """Who agrees with whom; pair by pair of those who may have copied."""
-    patterns = labels.patterns()
-    repeated = patterns.labels.has_repeats()  # then the first counts, and patterns have no order
-    sample, labeler, label, times = (*labels.entries(None), None) if repeated else patterns.entries()
-    size = labels.num_labelers, (labels if repeated else patterns.labels).num_samples
-    return stats.labeler_pairs(sample, labeler, label, size, MANY_SHARED, times)
+def pairs_of(labels: Labels) -> LabelerPairs:
+    """Who agrees with whom; pair by pair of those with `LEAST_SHARED` labels. Counted once, as patterns."""
+    if "_pairs" not in (kept := vars(labels)):
+        patterns = labels.patterns()
+        repeated = patterns.labels.has_repeats()  # then the first counts, and patterns have no order
+        each = repeated or 2 * patterns.labels.num_samples > labels.num_samples  # few are equal
+        alone = None if repeated else np.ones(labels.num_labels, np.int64)
+        sample, labeler, label, times = (*labels.entries(None), alone) if each else patterns.entries()
+        size = labels.num_labelers, (labels if each else patterns.labels).num_samples
+        kept["_pairs"] = stats.labeler_pairs(sample, labeler, label, size, LEAST_SHARED, times)
+    return kept["_pairs"]
 
 
 def _agreement(labels: Labels, votes: np.ndarray) -> float | None:

@@ -356,6 +356,20 @@ def test_an_evaluation_in_one_line(result):
     assert result.plot(ax) is mine and len(ax.lines) == len(metrics.lines)
 
 
+def test_the_default_picture_fits_nothing_and_assumptions_are_asked_for(results, monkeypatch):
+    """Three models are tempered for rows of which the default picture shows none."""
+    fitted, law = [], results["bayes"].metrics
+    rows = tuple(Assumption(f"a{j}", f"if {j}", law) for j in range(2))
+    learned = replace(results["bayes"], what_if=None)
+    monkeypatch.setattr(type(learned), "views", property(lambda _: fitted.append(1) or (rows, ())))
+    (alone,) = learned.plot().axes
+    mine, ax = plt.subplots()
+    assert learned.plot(ax) is mine and len(alone.lines) == len(ax.lines) and not fitted
+    (more,) = learned.plot(assumptions=True).axes
+    assert fitted and len(more.lines) == len(alone.lines) + len(rows) * len(law)
+    assert legend(more) == [*legend(alone), "if 0", "if 1"] and len(learned.plot(full=True).axes) > 1
+
+
 def test_a_block_with_the_true_value(result):
     block = next(one for one in result.blocks().tables() if one.name == "metrics")
     assert plots.plot_block(block, ideal={"accuracy": 0.85}).collections[0].get_label() == "true value"

@@ -197,7 +197,7 @@ def _step(way, key, x, y_pred):
         return eb.ratio_step(x, y_pred)
     from jtruth.testing import steps
 
-    law = eb.class_law(x)
+    law = eb.class_dist(x)
     of = steps.sampling_step(key, law, y_pred) if way == "Sampling" else steps.labels_step(law, y_pred)
     return eb.of_point(of)
 
@@ -540,7 +540,7 @@ def _joint_panels(x, y_pred, ideal, method="empirical_bayes", z=None, size=60):
         others["labelers"] = [dict(zip(NAMES, one, strict=True)) for one in each]
     panels = []
     for a, b in (("precision", "recall"), ("false_alarm_rate", "recall")):
-        laws_of = [testing.normal_law(m, one) for one in (a, b)]
+        laws_of = [testing.normal_posterior(m, one) for one in (a, b)]
         own = [] if exact is None else [exact.estimate(one) for one in (a, b)]
         points = {name: [[one[way] for one in found] for way in (a, b)] for name, found in others.items()}
         extent = []

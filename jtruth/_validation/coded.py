@@ -73,6 +73,14 @@ def occurring(codes: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray, np.
     return present, first[present], number[present]
 
 
+def by_appearance(codes: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
+    """Codes below `size` numbered again in the order in which they first stand; and where each does."""
+    _, first, _ = occurring(codes, size)
+    first, place = np.sort(first), np.empty(size, np.int32)
+    place[codes[first]] = np.arange(first.size)
+    return place[codes], first
+
+
 def as_coded(values: np.ndarray) -> Sequence:
     """An array as a column of plain values: its different numbers once, where they are whole and few."""
     if values.dtype.kind not in "iub" or not values.size:
@@ -82,10 +90,8 @@ def as_coded(values: np.ndarray) -> Sequence:
     if size > values.size + _CHUNK:
         return values.tolist()
     codes = values.astype(np.int64) - low if high < 2**63 else (values - values.min()).astype(np.int64)
-    present, first, _ = occurring(codes, size)
-    order, place = np.argsort(first), np.empty(size, np.int32)
-    place[present[order]] = np.arange(present.size)
-    return Coded(place[codes], values[first[order]].tolist())
+    codes, first = by_appearance(codes, size)
+    return Coded(codes, values[first].tolist())
 
 
 def renamed(values: Sequence[str], names: Mapping[str, str]) -> Sequence[str]:
@@ -97,8 +103,11 @@ def renamed(values: Sequence[str], names: Mapping[str, str]) -> Sequence[str]:
 
 def merged(codes: np.ndarray, names: Sequence) -> Coded:
     """A column of names some of which may be equal."""
-    place = {name: k for k, name in enumerate(dict.fromkeys(names))}
-    return Coded(np.array([place[name] for name in names], np.int32)[codes], list(place))
+    kept = list(dict.fromkeys(names))
+    if len(kept) == len(names):
+        return Coded(codes.astype(np.int32, copy=False), kept)
+    place = {name: k for k, name in enumerate(kept)}
+    return Coded(np.array([place[name] for name in names], np.int32)[codes], kept)
 
 
 REPEATS = ("majority", "first", "last", "keep", "error")

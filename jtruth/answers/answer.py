@@ -84,9 +84,9 @@ class Answer(ABC):
         """
         return answer_frame(self.blocks() if table else self.brief(), backend, table)
 
-    def report(self, path: str | PathLike) -> None:
-        """Write a page to forward: one HTML file with pictures, that loads nothing from anywhere."""
-        write_page(path, self.blocks())
+    def report(self, path: str | PathLike, *, paper: bool = False) -> None:
+        """Write one HTML file with pictures; `paper`: for a supplement, with a reference and no advice."""
+        write_page(path, self.blocks(), paper=paper)
 
     def _repr_html_(self) -> str:
         return notebook_html(self.brief())

@@ -78,9 +78,11 @@ class Table(NamedTuple):
         kept = max((one for one in spread if len(one) <= most), key=len, default=ends)
         return [self.rows[k] for k in sorted(kept)], [], size - len(kept)
 
-    def bar(self) -> Column | None:
-        """The column that is drawn: the first with an interval."""
-        return next((one for one in self.columns if one.ends is not None), None)
+    def bars(self) -> list[Column]:
+        """Columns that are drawn: of those with an interval the one that is asked for, or all."""
+        known = lambda one: any(v is not None for row in self.rows for v in value_of(one, row))  # noqa: E731
+        ends = [one for one in self.columns if one.ends is not None and known(one)]
+        return [one for one in ends if self.draw and self.draw in (one.name, one.name[0])] or ends
 
 
 Queue = partial(Table, queue=True)  # what is to be done next

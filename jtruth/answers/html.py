@@ -8,8 +8,10 @@ that takes its colours from the page, made of numbers: names of users stand in t
 
 import math
 import platform
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from html import escape
 from importlib.metadata import PackageNotFoundError, version
 from os import PathLike
@@ -46,11 +48,12 @@ _SHADES = "".join(
 
 
 def _stacked(of: str) -> str:
-    """A row under the other: name, bar, and the numbers with the words of their columns."""
-    return f"""{of} tr{{display:flex;flex-wrap:wrap;border-bottom:1px solid var(--line)}}
-{of} thead th:not(.pic){{display:none}}{of} th,{of} td{{border:0}}
-{of} td:first-child,{of} td.pic,{of} th.pic{{flex:0 0 100%;width:100%}}
-{of} td:first-child{{font-weight:600}}{of} svg{{max-width:26rem}}{of} .is{{display:inline}}"""
+    """A row under the other: name, bar, and a line for each number with the title of its column."""
+    return f"""{of} tr{{display:block;border-bottom:1px solid var(--line);max-width:32rem}}
+{of} thead th:not(.pic),{of} thead .pic~.pic,{of} .none{{display:none}}{of} thead .pic{{font-size:0}}
+{of} th,{of} td{{border:0;display:flex;flex-wrap:wrap;justify-content:space-between;column-gap:.8rem}}
+{of}:not(.one) svg{{margin-left:calc(100% - 10.5rem)}}{of} .is{{display:inline}}
+{of} td:first-child{{font-weight:600}}"""
 
 
 STYLE = f"""
@@ -61,39 +64,30 @@ body{{margin:0 auto;padding:2rem 1.2rem;max-width:60rem;background:var(--bg);col
 font:16px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans",sans-serif}}
 h1{{font-size:1.5rem;line-height:1.25;margin:0 0 .3rem}}
 h2{{font-size:1.1rem;margin:2.2rem 0 .5rem;break-after:avoid}}
-p{{margin:.4rem 0}}
-.about,.note,.how{{color:var(--soft);font-size:.88rem}}
+p{{margin:.4rem 0}}.wide{{overflow-x:auto}}.about,.note,.how{{color:var(--soft);font-size:.88rem}}
 .answer{{font-size:1.15rem;padding:.8rem 1rem;border-left:.3rem solid var(--blue);background:var(--card)}}
 .doubt{{padding:.6rem 1rem;border-left:.3rem solid var(--bad);background:var(--card);font-weight:600}}
-.wide{{overflow-x:auto}}
 table{{border-collapse:collapse;width:100%;font-size:.92rem;font-variant-numeric:tabular-nums}}
 th,td{{padding:.22rem .5rem;border-bottom:1px solid var(--line);text-align:right;vertical-align:middle}}
-th{{font-weight:600;color:var(--soft)}}
-td:first-child,th:first-child{{text-align:left;overflow-wrap:anywhere;color:var(--fg)}}
-.bars td.pic,.bars th.pic{{text-align:left;padding:0 .4rem;width:36%}}
-.bars svg{{display:block;width:100%;min-width:9rem}}
+th{{font-weight:600;color:var(--soft)}}td:first-child,th:first-child{{text-align:left;overflow-wrap:anywhere;color:var(--fg)}}
+.pic svg{{display:block;width:100%;min-width:7.5rem;max-width:10.5rem;margin-left:auto}}
+.one .pic{{padding:0 .4rem;width:36%}}.one .pic svg{{min-width:13rem;max-width:none}}
 .stack td:first-child{{min-width:6rem}}.many td:first-child{{min-width:10.5rem}}
-.bars.many td.pic,.bars.many th.pic{{width:22%}}
 .is{{display:none;color:var(--soft)}}
-.strong td{{font-weight:600}}
-svg{{color:var(--fg)}}
-.axis{{stroke:var(--line);stroke-width:1}}
-.tick{{fill:var(--soft);font-size:11px;font-family:inherit}}
-.bar{{fill:var(--blue);opacity:.45}}
-.dot{{fill:var(--blue);stroke:var(--bg);stroke-width:1.5}}
-.ring{{fill:var(--bg);stroke:var(--blue);stroke-width:2}}
+.axis{{stroke:var(--line);stroke-width:1}}.zero{{stroke:var(--fg);stroke-width:1.5}}
+.tick{{fill:var(--soft);font-size:12px;font-family:inherit}}
+.bar{{fill:var(--blue);opacity:.45}}.dot{{fill:var(--blue);stroke:var(--bg);stroke-width:1.5}}
 .cross{{stroke:var(--cross);stroke-width:2;fill:none}}
 .chart{{width:100%;max-width:34rem;height:auto;display:block}}
 .s0{{--c:var(--blue)}}.s1{{--c:var(--cross)}}.s2{{--c:var(--good)}}.s3{{--c:var(--open)}}
 .s0 path,.s1 path,.s2 path,.s3 path{{stroke:var(--c);fill:none;stroke-width:2}}
 .s1 path.line{{stroke-dasharray:7 4}}.s2 path.line{{stroke-dasharray:2 4}}
-.s3 path.line{{stroke-dasharray:9 3 2 3}}
-.s0 circle,.s1 circle,.s2 circle,.s3 circle{{fill:var(--c)}}
+.s3 path.line{{stroke-dasharray:9 3 2 3}}.s0 circle,.s1 circle,.s2 circle,.s3 circle{{fill:var(--c)}}
 .s1 circle,.s3 circle{{fill:var(--bg);stroke:var(--c);stroke-width:2}}
 .diagonal{{stroke:var(--soft);stroke-width:1.5;stroke-dasharray:4 3}}
 .s0 polygon,.s1 polygon,.s2 polygon,.s3 polygon{{fill:var(--c);opacity:.18}}
 .matrix td{{text-align:right;white-space:nowrap}}.matrix td:first-child{{text-align:left}}
-.matrix tr>:first-child{{max-width:12rem}}
+.matrix tr>:first-child{{max-width:12rem;overflow-wrap:break-word}}
 {_SHADES}
 ul{{margin:.3rem 0;padding:0;list-style:none}}
 li{{margin:.35rem 0;padding:.35rem .7rem;border-left:.25rem solid var(--line);overflow-wrap:anywhere;
@@ -101,11 +95,11 @@ break-inside:avoid}}
 .bad{{border-color:var(--bad)}}.open{{border-color:var(--open)}}.good{{border-color:var(--good)}}
 .tag{{font-weight:600}}.bad .tag{{color:var(--bad)}}
 .open .tag{{color:var(--open)}}.good .tag{{color:var(--good)}}
-code{{font-family:ui-monospace,Menlo,Consolas,monospace;font-size:.95em}}
 @media print{{:root{{color-scheme:light;{_LIGHT}}}body{{padding:0;max-width:none;font-size:11px}}
 tr,svg,.answer,.doubt{{break-inside:avoid}}
 *{{-webkit-print-color-adjust:exact;print-color-adjust:exact}}.wide{{overflow:visible}}}}
-@media (max-width:44rem){{{_stacked(".stack")}.chart .tick{{font-size:18px}}}}
+@media (min-width:78rem){{.wide:has(.many){{margin:0 -8rem}}}}
+@media (max-width:44rem){{{_stacked(".stack")}.chart .tick{{font-size:18px}}.matrix td{{white-space:normal}}}}
 @media (max-width:60rem){{{_stacked(".many")}}}
 """.strip()
 
@@ -113,22 +107,32 @@ tr,svg,.answer,.doubt{{break-inside:avoid}}
 Words = Callable[[str], str]  # from the library's sentences to the reader's, as the command line has its own
 
 _LONGEST, _MOST_NOTES, _BRIEF_NOTES = 1000, 30, 3
-_MANY = 6  # columns of numbers that stand beside each other only on a wide screen
+_MANY = 5  # columns of numbers that stand beside each other only on a wide screen
 _MOST_COLUMNS, _MOST_SQUARE, _MOST_ERRORS = 12, 12, 25
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+_ADVICE = r"(?<![\w-])--\w|\bjtruth[ .][a-z]|\b\w+=[\w.'\[]"
+_CITE = f"The jtruth authors, jtruth {__version__} (Python). Its README lists the papers of the methods."
 
 
-def page_html(document: Document, *, made: Sequence[tuple[str, str]] = (), words: Words = str) -> str:
-    """The answer as an HTML file; `made`: how, beside versions; `words` puts sentences for this reader."""
-    made_by = how(*made, ("versions", _versions()), title="How it was made")
-    loud = (text for text in (*document.alarms, document.doubt) if text)
-    first = "".join(f'<p class="doubt">{_text(words(text))}</p>' for text in loud)
-    below = "".join(f'<p class="answer">{_text(words(text))}</p>' for text in document.lines)
-    next_ = f'<p class="note">next: {_text(words(document.next))}</p>' if document.next else ""
+def page_html(
+    document: Document, *, made: Sequence[tuple[str, str]] = (), words: Words = str, paper: bool = False
+) -> str:
+    """The answer as an HTML file; `made`: how, beside versions; `words` puts sentences for this reader.
+
+    `paper`: for the supplement of a paper, with a reference and without advice on what to type or do next.
+    """
+    say = (lambda text: _without_advice(words(text))) if paper else words
+    made = [one for one in made if not (paper and one[0] == "command")]
+    made += [("input", note.text) for note in document.notes() if note.sign == "read"]
+    made += [("versions", _versions()), ("reference", _CITE * paper)]
+    first = [(text, "answer") for text in (document.sentence, *document.lines)]
+    first += [(text, "doubt") for text in (*document.alarms, document.doubt)]
+    above = "".join(f'<p class="{kind}">{_text(text)}</p>' for one, kind in first if (text := say(one)))
+    below = f'<p class="note">Next: {_text(words(document.next))}</p>' * bool(document.next and not paper)
     parts = "".join(
-        f"<section><h2>{_text(words(block.title))}</h2>{inside}</section>"
-        for block in (*document.blocks, made_by)
-        if not isinstance(block, dict) and (inside := _block(block, words))
+        f"<section><h2>{_text(say(block.title))}</h2>{inside}</section>"
+        for block in (*document.blocks, how(*made, title="How it was made"))
+        if not isinstance(block, dict) and (inside := _block(block, say, document.tables(), paper))
     )
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
@@ -136,23 +140,33 @@ def page_html(document: Document, *, made: Sequence[tuple[str, str]] = (), words
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>{_text(document.question)}</title><style>{STYLE}</style></head>\n<body><main>"
         f'<h1>{_text(document.question)}</h1><p class="about">{_text(words(document.about))}</p>'
-        f'<p class="answer">{_text(words(document.sentence))}</p>{below}'
-        f"{first}{parts}{next_}</main></body></html>\n"
+        f"{above}{parts}{below}</main></body></html>\n"
     )
 
 
-def write_page(
-    path: str | PathLike, document: Document, *, made: Sequence[tuple[str, str]] = (), words: Words = str
-) -> None:
-    """Write the page to a file."""
-    write_text(path, page_html(document, made=made, words=words))
+def write_page(path: str | PathLike, document: Document, **options: Any) -> None:
+    """Write the page to a file, with the options of `page_html`."""
+    write_text(path, page_html(document, **options))
+
+
+def _without_advice(text: str) -> str:
+    """The sentences of a text, and their parentheses, that name no command or option.
+
+    >>> _without_advice("Positive class: pass (to change: --positive fail). Verify more: jtruth ask a.csv.")
+    'Positive class: pass.'
+    >>> _without_advice("Gold is assumed to be random; if it is not, give --inclusion.")
+    'Gold is assumed to be random.'
+    """
+    text = re.sub(r" \([^()]*\)", lambda found: "" if re.search(_ADVICE, found[0]) else found[0], text)
+    kept = " ".join(one for one in re.split(r"(?<=[.?!;]) ", text) if not re.search(_ADVICE, one))
+    return f"{kept[:-1]}." if kept.endswith(";") else kept or text  # no warning is lost
 
 
 def notebook_html(document: Document) -> str:
     """The sentence, the first table and the notes that matter most, for the cell of a notebook."""
     lines = [f"<p><b>{_text(text)}</b></p>" for text in (*document.alarms, document.sentence)]
     lines += [f"<p>{_text(text)}</p>" for text in document.lines]
-    lines += [_table(table, None) for table in document.tables()[:1]]
+    lines += [_table(table, [], (0.0, 1.0)) for table in document.tables()[:1]]
     notes = [note for note in document.notes() if note.sign not in ("alarm", "good")]
     return "".join(lines) + (_notes(notes[:_BRIEF_NOTES], str) if notes else "")
 
@@ -180,17 +194,21 @@ def _versions() -> str:
     return ", ".join(versions)
 
 
-def _block(block: Block, words: Words) -> str:
-    """A block as HTML; empty where it says nothing."""
+def _block(block: Block, words: Words, tables: Sequence[Table], paper: bool) -> str:
+    """A block as HTML; empty where it says nothing. Of `tables` those with the same unit share an axis."""
     match block:
         case Table() if block.rows:
-            inside = _table(block, block.bar())
+            alike = [one for one in tables if one.unit is not None and one.unit == block.unit]
+            inside = _table(block, block.bars(), axis_of(block, *alike))
+            if block.bars() and not alike and sum(bool(one.bars()) for one in tables) > 1:
+                inside += '<p class="note">This table has an axis of its own.</p>'
         case Matrix():
             inside = _matrix(block)
         case Curve():
             inside = _curve(block)
         case Notes():
-            kept = [note for note in block.items if note.sign != "alarm"]
+            out = ("alarm", "read", "do") if paper else ("alarm", "read")
+            kept = [note for note in block.items if note.sign not in out]
             return _notes(kept, words) if kept else ""
         case _:
             return ""
@@ -206,35 +224,41 @@ def _rows(head: str, rows: Sequence[str], kind: str = "") -> str:
     return f'<div class="wide">{body}</div>'
 
 
-def _table(table: Table, bar: Column | None) -> str:
-    """A table with a picture of the interval of one column in every row; of none if None."""
-    heads, ends = [_text(one.title) for one in table.columns[:_MOST_COLUMNS]], axis_of(table)
+def _table(table: Table, bars: Sequence[Column], ends: tuple[float, float]) -> str:
+    """A table with a picture of every interval of `bars`: before the number of the only one, else below."""
+    columns, alone = table.columns[:_MOST_COLUMNS], len(bars) == 1
+    width, left, unit = _WIDTH if alone else _WIDTH // 2, len(table.columns) - len(columns), table.unit
     first, last, out = table.shown()
 
-    def drawn(row: Row) -> str:
-        cells = f"<td>{_name(table.label(row))}</td>"
-        if bar is not None:
-            values = [*value_of(bar, row), at(row, table.cross) if table.cross else None]
-            cells += f'<td class="pic">{bar_svg(values, ends)}</td>'
-        for head, one in zip(heads, table.columns, strict=False):
-            text = _text(cell_text(value_of(one, row), one.form, table.missing))
-            text = text.replace(", ", ",&nbsp;")  # an interval stays in one line
-            cells += f'<td><span class="is">{head} </span>{text}</td>'  # a narrow page has no head
-        return f"<tr>{cells}</tr>"
+    def cell(inside: str, picture: str, kind: str = "", tag: str = "td") -> str:
+        if alone and picture:
+            return f'<{tag} class="pic">{picture}</{tag}><{tag}>{inside}</{tag}>'
+        kind = f' class="{kind}"' if (kind := "pic" if picture else kind) else ""
+        return f"<{tag}{kind}>{inside}{picture}</{tag}>"
 
-    span = len(table.columns) + (1 if bar is None else 2)
+    def drawn(row: Row, one: Column) -> str:
+        values, cross = value_of(one, row), at(row, table.cross) if table.cross else None
+        text = _text(cell_text(values, one.form, table.missing))
+        if isinstance(values[0], int | float):  # in one line, with a minus sign that is one
+            text = re.sub(r"(?<![\w.])-(?=[\d.])", "\u2212", text).replace(" ", "&nbsp;")
+        inside = f'<span class="is">{_text(one.title)}</span><span>{text}</span>'  # a narrow page has no head
+        picture = bar_svg([*values, cross if one == bars[0] else None], ends, width) if one in bars else ""
+        return cell(inside, picture, "none" * (text == table.missing))
+
+    cells = lambda row: "".join(drawn(row, one) for one in columns)  # noqa: E731
+    line = lambda row: f"<tr><td>{_name(table.label(row))}</td>{cells(row)}</tr>"  # noqa: E731
+    axis = axis_svg(ends, width)
+    heads = [cell(_text(one.title), axis if one in bars else "", tag="th") for one in columns]
+    span = "".join(heads).count("<th") + 1
     gap = [f'<tr><td colspan="{span}">({number_of(out, "more row")} left out)</td></tr>'] if out else []
-    picture = "" if bar is None else f'<th class="pic">{axis_svg(ends)}</th>'
-    head = f"<tr><th></th>{picture}{''.join(f'<th>{c}</th>' for c in heads)}</tr>"
-    many = " many" * (len(table.columns) > _MANY)
-    kind = ' class="stack"' if bar is None else f' class="bars stack{many}"'
-    notes, left, unit = [], len(table.columns) - _MOST_COLUMNS, table.unit
-    if bar is not None and unit is not None and ends[0] > unit[0] < unit[1] > ends[1]:
+    kind = f' class="stack{" one" * alone}{" many" * (len(columns) + (not alone) > _MANY)}"'
+    notes = [f"{number_of(left, 'column')} left out."] if left > 0 else []
+    if bars and unit is not None and ends[0] > unit[0] < unit[1] > ends[1]:
         notes.append(f"The axis shows part of the range {unit[0]:g} to {unit[1]:g}.")
-    if bar is not None and sum(one.ends is not None for one in table.columns) > 1:
-        notes.append(f"The bars show the column {_text(bar.title)}.")
-    notes += [f"{number_of(left, 'column')} left out."] if left > 0 else []
-    body = _rows(head, [*map(drawn, first), *gap, *map(drawn, last)], kind)
+    if bars and table.cross:
+        named = next((one.title for one in table.columns if one.name == table.cross), plain(table.cross))
+        notes.append(f"Dot and bar: {_text(bars[0].title)}. Cross: {_text(named)}.")
+    body = _rows(f"<tr><th></th>{''.join(heads)}</tr>", [*map(line, first), *gap, *map(line, last)], kind)
     return body + "".join(f'<p class="note">{text}</p>' for text in notes)
 
 
@@ -264,15 +288,8 @@ def _curve(block: Curve) -> str:
 
 
 _SERIES = ("blue, filled or solid", "orange, hollow or dashed", "green, dotted", "yellow")
-_NOTE_CLASSES = {
-    "bad": "bad",
-    "alarm": "bad",
-    "open": "open",
-    "warn": "open",
-    "look": "open",
-    "good": "good",
-    "how": "how",
-}
+_NOTE_CLASSES = {"bad": "bad", "alarm": "bad", "good": "good", "how": "how"}
+_NOTE_CLASSES |= dict.fromkeys(("open", "warn", "look"), "open")
 
 
 def _notes(items: Sequence[Note], words: Words) -> str:
@@ -292,11 +309,11 @@ _ZOOM = 0.3  # of the unit
 _CHART = (560, 360, 56, 42)  # width, height, room for the axes at the left and below
 
 
-def axis_of(block: Table) -> tuple[float, float]:
-    """Ends of an axis that holds every number of the bars: the unit, or less than `_ZOOM` of it."""
-    column = block.bar()
-    crosses = [at(row, block.cross) for row in block.rows] if block.cross else []
-    drawn = [v for row in block.rows for v in value_of(column, row)] if column is not None else []
+def axis_of(block: Table, *others: Table) -> tuple[float, float]:
+    """Ends of an axis that holds every number of all bars: the unit, or less than `_ZOOM` of it."""
+    every = [(one, row) for one in (block, *others) for row in one.rows]
+    crosses = [at(row, one.cross) for one, row in every if one.cross and one.bars()]
+    drawn = [v for one, row in every for column in one.bars() for v in value_of(column, row)]
     values = [v for v in (*drawn, *crosses) if _known(v)]
     if not values:
         return block.unit or (0.0, 1.0)
@@ -323,36 +340,40 @@ def ticks(low: float, high: float, about: int = 5) -> list[float]:
     return [round(k * step, 12) for k in range(first, math.floor(high / step + 1e-9) + 1)]
 
 
-def axis_svg(ends: tuple[float, float]) -> str:
+def axis_svg(ends: tuple[float, float], width: int = _WIDTH) -> str:
     """The numbers of the axis, for the head of a table."""
     marks = "".join(
-        f'<text class="tick" x="{_place(t, ends):.1f}" y="18" text-anchor="middle">{t:g}</text>'
-        for t in ticks(*ends)
+        f'<text class="tick" x="{_place(t, ends, width):.1f}" y="18" text-anchor="middle">{t:g}</text>'
+        for t in ticks(*ends, width // 50)
     )
-    return _svg(marks)
+    return _svg(marks.replace(">-", ">\u2212"), width)
 
 
-def bar_svg(values: Sequence[Any], ends: tuple[float, float]) -> str:
+def bar_svg(values: Sequence[Any], ends: tuple[float, float], width: int = _WIDTH) -> str:
     """Mean, interval and cross of one row: `values` are mean, low, high, other; None where not known."""
     mean, low, high, other = values
-    parts = [f'<path class="axis" d="{"".join(f"M{_place(t, ends):.1f} 0V26" for t in ticks(*ends))}"/>']
+    place = partial(_place, ends=ends, width=width)
+    parts = [
+        f'<path class="axis" d="{"".join(f"M{place(t):.1f} 0V26" for t in ticks(*ends, width // 50))}"/>'
+    ]
+    parts += [f'<path class="zero" d="M{place(0.0):.1f} 0V26"/>'] if ends[0] < 0 < ends[1] else []
     if _known(low) and _known(high):
-        left, right = _place(low, ends), _place(high, ends)
-        width = max(right - left, 1.5)
-        parts.append(f'<rect class="bar" x="{left:.1f}" y="8" width="{width:.1f}" height="10"/>')
+        left, right = place(low), place(high)
+        long = max(right - left, 1.5)
+        parts.append(f'<rect class="bar" x="{left:.1f}" y="8" width="{long:.1f}" height="10"/>')
     if _known(mean):
-        parts.append(f'<circle class="dot" cx="{_place(mean, ends):.1f}" cy="13" r="5"/>')
+        parts.append(f'<circle class="dot" cx="{place(mean):.1f}" cy="13" r="5"/>')
     if _known(other):
-        parts.append(f'<path class="cross" d="M{_place(other, ends) - 4:.1f} 9l8 8m0 -8l-8 8"/>')
-    return _svg("".join(parts))
+        parts.append(f'<path class="cross" d="M{place(other) - 4:.1f} 9l8 8m0 -8l-8 8"/>')
+    return _svg("".join(parts), width)
 
 
-def _svg(inside: str) -> str:
-    return f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" aria-hidden="true">{inside}</svg>'
+def _svg(inside: str, width: int) -> str:
+    return f'<svg viewBox="0 0 {width} {_HEIGHT}" aria-hidden="true">{inside}</svg>'
 
 
-def _place(value: float, ends: tuple[float, float]) -> float:
-    return _SIDE + (_WIDTH - 2 * _SIDE) * (value - ends[0]) / (ends[1] - ends[0])
+def _place(value: float, ends: tuple[float, float], width: int) -> float:
+    return _SIDE + (width - 2 * _SIDE) * (value - ends[0]) / (ends[1] - ends[0])
 
 
 def _known(value: Any) -> TypeGuard[float]:
@@ -375,9 +396,8 @@ def curve_svg(block: Curve) -> str:
     for t, name in block.ticks() or [(t, f"{t:g}") for t in ticks(*x_ends)]:
         x, y = at(t, y_ends[0])
         parts.append(f'<path class="axis" d="M{x:.1f} {y:.1f}V12"/>')
-        parts.append(
-            f'<text class="tick" x="{x:.1f}" y="{y + 16:.1f}" text-anchor="middle">{_text(name)}</text>'
-        )
+        place = f'x="{x:.1f}" y="{y + 16:.1f}" text-anchor="middle"'
+        parts.append(f'<text class="tick" {place}>{_text(name)}</text>')
     for t in ticks(*y_ends):
         x, y = at(x_ends[0], t)
         parts.append(f'<path class="axis" d="M{x:.1f} {y:.1f}H{width - 12}"/>')

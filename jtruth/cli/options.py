@@ -88,6 +88,11 @@ def _decimal(mark: str | None) -> str | None:
     return mark
 
 
+def _reader(who: str | None) -> str | None:
+    refuse({f"--for {who!r}": who not in (None, "paper")}, "is not known; write --for paper")
+    return who
+
+
 def _cache(folder: Path | None) -> None:
     if folder is not None:
         from jtruth._cache import use_compilation_cache
@@ -164,7 +169,10 @@ OUTPUT: dict[str, Option] = {  # how much is printed, and where the answer goes
         name="--json",
         rich_help_panel=WRITTEN,
     ),
-    "report_file": written("Also write an HTML page to share.", name="--report", rich_help_panel=WRITTEN),
+    "report_file": written(
+        "HTML page; --for paper: for a supplement.", name="--report", rich_help_panel=WRITTEN
+    ),
+    "page_for": option("", name="--for", hidden=True, callback=_reader),  # the help of --report names it
     # Nobody needs it who has a cache folder of his own, so `--help` leaves it to docs/large_data.md.
     "cache": option("", kind=Path, name="--compilation-cache", hidden=True, callback=_cache),
 }

@@ -43,7 +43,9 @@ def give(args: Any, document: Any, next: str = "") -> None:
     document, seed = document.more(next=next), getattr(args, "seed", None)
     if args.report_file is not None:
         made = (("command", shlex.join(["jtruth", *sys.argv[1:]])), ("seed", str(seed)))
-        write_page(args.report_file, document, made=made, words=shell_words)
+        write_page(args.report_file, document, made=made, words=shell_words, paper=bool(args.page_for))
+    elif args.page_for:
+        raise ValueError("--for belongs to --report: add --report FILE.html, or leave it out")
     piped = str(args.json_file) == "-"  # standard output is JSON and nothing else; people read the other one
     read = "" if args.full else getattr(args, "how_read", "")
     typer.echo(terminal_text(document, full=args.full, words=shell_words, read=read), err=piped)

@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
-from jtruth._random import Stated, as_key, seeded, stated, stream
+from jtruth._random import Stated, as_key, host_rng, seeded, stated, stream
 from jtruth._validation import choose, places
 from jtruth._validation.words import Read, number_of, plain, some
 from jtruth.answers import Answer, Column, Curve, Document, Table, facts, how, warning_notes
@@ -127,10 +126,12 @@ def labeler_agreement(
     first = stats.first_labels(sample, labeler, size[0])
     shared, left_out = in_common(sample[first], labeler[first], size)
     names, label = tuple(map(str, labels.worker_names)), label[first]
-    pairs = {}
+    pairs, beside = {}, None
     for (a, b), (one, two) in shared.items():
         kappa = stats.cohen(label[one], label[two], labels.num_classes, weights, at)
-        pairs[names[a], names[b]] = agreement(kappa, stream(key, "agreement of two", a, b), level)
+        beside = beside or stats.unseen(kappa, host_rng(key, "samples that no two saw"))
+        one_key = stream(key, "agreement of two", a, b)
+        pairs[names[a], names[b]] = agreement(kappa, one_key, level, beside=beside)
     odd = first_lines(first_look(labels, np.full(labels.num_samples, -1), {}))
     return LabelerAgreement(together, pairs, weights, differences, labels.scale, left_out, odd)
 
@@ -140,11 +141,14 @@ def in_common(
 ) -> tuple[dict[tuple[int, int], tuple[np.ndarray, np.ndarray]], int]:
     """Where labels for the same samples stand of the pairs that share the most; how many are left out."""
     shared, found = stats.labeler_pairs(sample, labeler, np.zeros_like(sample), size).shared, {}
-    place = sparse.csr_array((np.arange(1, sample.size + 1), (labeler, sample)), shape=size)
+    by_labeler, place = np.argsort(labeler, kind="stable"), np.full(size[1], -1)
+    ends = np.cumsum(np.bincount(labeler, minlength=size[0]))
     for a, b, _ in stats.most_shared(shared, 2)[:_MOST_PAIRS].tolist():
-        one, two = (place[[t]].toarray()[0] for t in (a, b))
-        both = (one > 0) & (two > 0)
-        found[a, b] = one[both] - 1, two[both] - 1
+        one, two = (by_labeler[ends[t - 1] if t else 0 : ends[t]] for t in (a, b))
+        place[sample[one]] = one
+        met = place[sample[two]]
+        found[a, b] = met[met >= 0], two[met >= 0]
+        place[sample[one]] = -1
     return found, shared.nnz // 2 - len(found)
 
 

@@ -291,8 +291,8 @@ def evaluation_blocks(
         block.check_notes(result.checks), block.finding_notes(result.suspicious),
         block.warning_notes(tuple(dict.fromkeys((*result.warnings, *doubts)))),
         block.sentence_notes("advice", "What would narrow the intervals", result.advice, "do"),
-        how(("method", result.method), ("target", result.target), ("interval", kind),
-            ("assumption of the width", result.rests_on),
+        how(("method", result.method), ("target", f"{result.target}, {parts.ABOUT[result.target]}"),
+            ("interval", kind), ("assumption of the width", result.rests_on),
             *(("assumption", text) for text in (*alone, *result.assumed)),
             ("class prior", prior)),
         facts_of(result, "method", "target", "level", "key", "num_samples", "num_labelers", "num_labels",
@@ -418,7 +418,7 @@ def _assumptions(result: Evaluation, assumptions: Sequence[Assumption]) -> Block
         columns += [
             Column(("loo", "elpd"), "elpd", form=".0f"),
             Column(("loo", "difference"), "elpd difference", form="+.0f"),
-            Column(("loo", "difference_se"), "its se", form=".0f"),
+            Column(("loo", "difference_se"), "se of difference", form=".0f"),
         ]
         notes.append("The elpd measures how well a model predicts the labels, not who is right.")
         bad = sum(int(one["num_bad"]) for one in loo)

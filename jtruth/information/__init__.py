@@ -1,6 +1,7 @@
 """Which labelers are worth what? Information about the class in bits (Su sections 4, 5.5 and 6.3.1)."""
 
 from jtruth.information.dist import label_distribution, mixture
+from jtruth.information.dist import label_law as label_law
 from jtruth.information.labelers import (
     best_labelers,
     bsbc_information,
@@ -10,8 +11,6 @@ from jtruth.information.labelers import (
     smallest_team,
 )
 from jtruth.information.mutual import mutual_information
-
-label_law = label_distribution  # its older name
 
 __all__ = [
     "best_labelers", "bsbc_information", "equivalent_error", "equivalent_labeler", "label_distribution",

@@ -64,6 +64,9 @@ def label_distribution(noise, *, num_labelers: int | None = None) -> Strata:
     return dist
 
 
+label_law = label_distribution  # its older name
+
+
 def mixture(
     models: Sequence, weights: Sequence[float] | np.ndarray, *, num_labelers: int | None = None
 ) -> Strata:

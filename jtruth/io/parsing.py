@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from jtruth._validation import text as tables
-from jtruth._validation.coded import different, merged, renamed
+from jtruth._validation.coded import by_appearance, different, merged, renamed
 from jtruth._validation.ids import is_missing
 from jtruth._validation.text import File, TextTable, decoded, has_words, joined_note, read_bytes, read_table
 from jtruth._validation.words import COLUMN_WORDS, Source, column_called, duplicates, number_of, quoted
@@ -357,10 +357,12 @@ def _parquet(name: str, data: bytes) -> TextTable:
         raise ValueError(f"{name}: {why}") from None
     try:
         opened = parquet.ParquetFile(io.BytesIO(data))
-        about = opened.metadata
+        about, schema = opened.metadata, opened.schema_arrow
+        texts = [field.name for field in schema if types.is_string(field.type)]
+        opened = parquet.ParquetFile(io.BytesIO(data), read_dictionary=texts)  # as they are stored
         size = sum(about.row_group(k).total_byte_size for k in range(about.num_row_groups))
         size = max(size, 4 * about.num_rows * about.num_columns)
-        table = opened.read() if size <= tables.largest(len(data)) else opened.schema_arrow.empty_table()
+        table = opened.read() if size <= tables.largest(len(data)) else schema.empty_table()
     except (ValueError, OSError) as problem:  # pyarrow's own are ValueErrors
         raise ValueError(f"{name}: this Parquet file cannot be read ({problem})") from None
     tables.check_size(size, name, len(data))
@@ -374,7 +376,8 @@ def _column(column: Any) -> Sequence[str]:
     """A column of Arrow as text; Arrow finds its different values, and only these become text."""
     import pyarrow as pa
 
-    if pa.types.is_dictionary(column.type):  # its values may stand in any order, and some nowhere
+    is_coded = pa.types.is_dictionary
+    if is_coded(column.type) and (column.null_count or not pa.types.is_string(column.type.value_type)):
         column = column.cast(column.type.value_type)
     if pa.types.is_timestamp(column.type) and column.type.tz in (None, "UTC"):  # there may be millions
         moments = column.to_numpy()
@@ -384,13 +387,16 @@ def _column(column: Any) -> Sequence[str]:
         texts = np.datetime_as_string(moments, unit=unit).tolist()
         return ["" if text == "NaT" else f"{text}{zone}" for text in texts]
     try:
-        chunks = column.dictionary_encode(null_encoding="encode").unify_dictionaries().chunks
+        column = column if is_coded(column.type) else column.dictionary_encode(null_encoding="encode")
+        chunks = column.unify_dictionaries().chunks
     except (pa.ArrowNotImplementedError, pa.ArrowInvalid):  # of lists and the like
         return texts_of(column.to_pylist())
     if not chunks:
         return []
-    codes = np.concatenate([chunk.indices.to_numpy(zero_copy_only=False) for chunk in chunks])
-    return merged(codes, texts_of(chunks[0].dictionary.to_pylist()))
+    stored, names = np.concatenate([np.from_dlpack(chunk.indices) for chunk in chunks]), chunks[0].dictionary
+    names = names.to_pylist()  # which may stand in any order, and some nowhere
+    codes, first = by_appearance(stored, len(names))
+    return merged(codes, texts_of([names[k] for k in stored[first].tolist()]))
 
 
 def as_table(path: Any, sep: str | None = None, known: bool = True) -> TextTable:

@@ -30,15 +30,16 @@ from scipy.special import betaln, digamma, expit, gammaln, logit, rel_entr, soft
 from jtruth import _host
 from jtruth._one_line import one_line
 from jtruth._random import as_key, host_rng
+from jtruth.inspection import LEAST_SHARED, pairs_of
 from jtruth.labels import Labels
 from jtruth.learning._fit import clamp
 from jtruth.posterior import validate_prior
-from jtruth.stats.agreement import first_labels, labeler_pairs
+from jtruth.stats.agreement import first_labels
 
-_STEPS, _STILL = 200, 1e-8  # of the variational bound
+_STEPS, _STILL = 200, 1e-7  # of the variational bound: logs of rates; the bound errs by its square
 _PERIODS, _SHARE_STEPS, _PSEUDO = 8, 20, 5.0  # of time; EM of their class shares, drawn to the prior
 _LEAST_SPREAD, _SIGNS = 3.0, 20_000_000  # variance of a CUSUM; labels of all drawn sets together
-LEAST_EACH, LEAST_SHARED = 5, 10  # labels before and after a change; samples that a pair must share
+LEAST_EACH = 5  # labels before and after a change
 _ALIKE = 0.8  # share of common samples with the same label, below which nobody is taken for a copy
 _COPY = 19.0, 1.0  # Dirichlet concentrations of a copier's label: the same, and all others together
 
@@ -155,19 +156,20 @@ def one_matrix(
     `without` is the class posterior of each label's sample without that label; first comes that with it.
     """
     place, shape = labeler * rows.shape[2] + label, (num_labelers, rows.shape[2])
-    q = without = np.ascontiguousarray(without.T)  # (classes, labels): millions of labels, class by class
+    without = np.ascontiguousarray(without.T)  # (classes, labels): millions of labels, class by class
     log_without = _host.log(without)
 
     def counts(q: np.ndarray) -> np.ndarray:
         return np.stack([np.bincount(place, of, math.prod(shape)).reshape(shape) for of in q], axis=1)
 
+    before, q, part = np.inf, without.copy(), np.empty_like(without[0])
     for _ in range(_STEPS):
         alpha = rows + counts(q)
         mean_log = digamma(alpha) - digamma(alpha.sum(axis=2, keepdims=True))
-        new = np.stack([row.ravel().take(place) for row in mean_log.swapaxes(0, 1)])
-        new = _shares(new + log_without)
-        still = np.abs(new - q).max(initial=0) < _STILL
-        q = new
+        for c, of in enumerate(q):
+            np.add(mean_log[:, c].take(place, out=part, mode="clip"), log_without[c], out=of)
+        _shares(q)
+        still, before = np.abs(mean_log - before).max(initial=0) < _STILL, mean_log
         if still:
             break
     entropy = -rel_entr(q, without).sum(axis=0)
@@ -259,19 +261,19 @@ def _change(
 def _duplicates(labels: Labels, without: np.ndarray, matrices: np.ndarray) -> tuple:
     """The second repeats the first but for slips, against both judging by themselves."""
     sample, labeler, label = labels.entries()
-    first = first_labels(sample, labeler, labels.num_labelers)
-    size = labels.num_labelers, labels.num_samples
-    pairs = labeler_pairs(sample, labeler, label, size, at_least=LEAST_SHARED)
+    size, pairs = (labels.num_labelers, labels.num_samples), pairs_of(labels)
     shared, agreed = pairs.shared.tocoo(), pairs.agreed
     partners = np.bincount(shared.row[shared.data >= LEAST_SHARED], minlength=size[0])
     upper = (shared.row < shared.col) & (shared.data >= LEAST_SHARED)
     one, two, number = shared.row[upper], shared.col[upper], shared.data[upper]
     same = _entries(agreed, one, two)
     close = np.flatnonzero(same >= _ALIKE * number)
-    alone = np.log((without * matrices[labeler, :, label]).sum(axis=1))  # log p(label | all other labels)
     one, two, number, same = one[close], two[close], number[close], same[close]
-    at = labeler[first], sample[first]
-    log_p, labelled = (sparse.csr_array((a, at), shape=size) for a in (alone[first], np.ones(first.size)))
+    kept = np.flatnonzero(np.isin(np.arange(size[0]), [one, two])[labeler])
+    kept = kept[first_labels(sample[kept], labeler[kept], size[0])]
+    at = labeler[kept], sample[kept]
+    alone = np.log((without[kept] * matrices[at[0], :, label[kept]]).sum(axis=1))  # given all other labels
+    log_p, labelled = (sparse.csr_array((a, at), shape=size) for a in (alone, np.ones(kept.size)))
     on_both = (log_p @ labelled.T).tocsr()  # log p of the labels of one on the samples of both
     by_itself = np.maximum(_entries(on_both, one, two), _entries(on_both, two, one))
     slips = number - same

@@ -75,19 +75,21 @@ def plot_metrics(
 ) -> Axes:
     """Every metric of an evaluation with its interval, beside the majority vote.
 
-    `ideal`: metric name -> true value; `assumptions`: add the mean under each, as small marks below the bars.
+    `ideal`: metric name -> true value; `assumptions`: fit and add the mean under each, as small marks below.
     """
-    document = evaluation.blocks()
+    document = evaluation.blocks() if assumptions else evaluation.brief()
     several = block_of(document, "assumptions") if assumptions else None
     rows = [] if several is None else several.rows
     ticks = {row["sentence"]: {m: dist["mean"] for m, dist in row["metrics"].items()} for row in rows}
     return _rows(*dollars((block_of(document, "metrics"), ax, ideal or {}, ticks)))
 
 
-def plot_result(result: Any, *, ax: Axes | None = None, full: bool = False) -> Figure:
+def plot_result(
+    result: Any, *, ax: Axes | None = None, full: bool = False, assumptions: bool = False
+) -> Figure:
     """Any answer as a picture, on a new figure or its first panel on `ax`; what `result.plot()` calls.
 
-    Of an evaluation these are the metrics; `full` adds its assumptions and other panels.
+    Of an evaluation these are the metrics; `assumptions` adds the mean under each, `full` all panels too.
 
     Raises:
         ValueError: something of which there is no picture.
@@ -96,10 +98,10 @@ def plot_result(result: Any, *, ax: Axes | None = None, full: bool = False) -> F
     name = "Estimate" if issubclass(kind, Estimate) else kind.__name__  # every distribution is one
     below: list[Drawn] = []
     if name == "Evaluation":
-        document = result.blocks()
+        document, assumptions = result.brief(), assumptions or full
         others = [one for one in drawn_blocks(document) if one.name not in ("metrics", "assumptions")]
-        below, height = others if full else [], height_of(block_of(document, "metrics")) + 0.6 * full
-        first = partial(plot_metrics, result, assumptions=full)
+        below, height = others if full else [], height_of(block_of(document, "metrics")) + 0.6 * assumptions
+        first = partial(plot_metrics, result, assumptions=assumptions)
     elif name in _LAWS:
         first, height = partial(_LAWS[name], result), 4.2
     else:

@@ -175,9 +175,12 @@ def krippendorff(
 
 
 def agreement(
-    coefficient: Coefficient, key: Key, level: float = 0.95, replicates: int = _REPLICATES
-) -> Agreement:
+    coefficient: Coefficient, key: Key, level: float = 0.95, replicates: int = _REPLICATES,
+    beside: tuple | None = None,
+) -> Agreement:  # fmt: skip
     """Value, standard error and posterior interval, from so many draws.
+
+    `beside` is `unseen` of a coefficient of the same classes and weights, where it was drawn already.
 
     >>> votes = np.array([[3, 0], [3, 0], [0, 3], [1, 2], [0, 3], [3, 0], [0, 3], [2, 1]])
     >>> found = agreement(fleiss(votes), 0)
@@ -192,7 +195,7 @@ def agreement(
         return Agreement(value if size else nothing, nothing, nothing, nothing, level, size, nothing)
     rng, ends = host_rng(key, "agreement"), np.full((2, 2), nothing)
     with np.errstate(invalid="ignore", divide="ignore"):
-        drawn = _drawn(coefficient, rng, replicates, tail)
+        drawn = _drawn(coefficient, rng, replicates, tail, beside)
         for k, values in enumerate(of(mean, size) for mean in drawn):
             if np.isfinite(values).any():
                 ends[k] = np.quantile(values[np.isfinite(values)], [tail, 1 - tail])
@@ -206,11 +209,21 @@ def agreement(
     return Agreement(value, error, float(low), float(high), level, size, float(unseen))
 
 
+def unseen(coefficient: Coefficient, rng: np.random.Generator, draws: int = _REPLICATES) -> tuple:
+    """Sums over samples that nobody saw, (draws, features) of numbers and (draws, 1) of weights."""
+    number, imagined = coefficient[0].shape[1], coefficient[3]
+    weight = rng.standard_gamma(_WORTH / _IMAGINED, (draws, _IMAGINED))
+    step = max(_AT_ONCE // (_IMAGINED * number), 1)
+    parts = [weight[k : k + step] for k in range(0, draws, step)]
+    total = [np.einsum("dk,dkf->df", part, imagined(rng, part.shape)) for part in parts]
+    return np.concatenate(total), weight.sum(axis=1, keepdims=True)
+
+
 def _drawn(
-    coefficient: Coefficient, rng: np.random.Generator, draws: int, tail: float
+    coefficient: Coefficient, rng: np.random.Generator, draws: int, tail: float, beside: tuple | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Mean numbers of a sample in draws of the population: of kinds that were seen alone, and of all."""
-    rows, times, _, imagined = coefficient
+    rows, times, _, _ = coefficient
     size, number = times.sum(), rows.shape[1]
     # Weights have the variance of n - 1 degrees of freedom, wider by Student's quantile over the normal one
     worth = (size - 1) / (size + 1) * (ndtri(tail) / stdtrit(size - 1, tail)) ** 2
@@ -223,13 +236,8 @@ def _drawn(
         weight = rng.standard_gamma(worth * times, (draws, times.size)) / worth
         whole = weight.sum(axis=1, keepdims=True)
         seen = weight @ rows / whole
-    weight = rng.standard_gamma(_WORTH / _IMAGINED, (draws, _IMAGINED))
-    every = seen * whole
-    step = max(_AT_ONCE // (_IMAGINED * number), 1)
-    for k in range(0, draws, step):
-        part = weight[k : k + step]
-        every[k : k + step] += np.einsum("dk,dkf->df", part, imagined(rng, part.shape))
-    return seen, every / (whole + weight.sum(axis=1, keepdims=True))
+    total, weight = beside or unseen(coefficient, rng, draws)
+    return seen, (seen * whole + total) / (whole + weight)
 
 
 def _shares(

@@ -13,6 +13,9 @@ from jtruth.testing.binary.empirical_bayes import (
     ratio_step,
     roc_density,
 )
+from jtruth.testing.binary.empirical_bayes import (
+    normal_law as normal_law,
+)
 from jtruth.testing.binary.exact import exact_posterior
 from jtruth.testing.binary.operating_point import BetaPrior, collapse
 from jtruth.testing.binary.threshold_curves import curve_density, curves_at_thresholds
@@ -21,8 +24,6 @@ from jtruth.testing.multiclass import CountDraws, count_posterior
 from jtruth.testing.steps import iterate
 from jtruth.testing.tars import Consolidated, consolidate, estimate_counts, resampled_table
 from jtruth.testing.weighted_tables import count_draws
-
-normal_law = normal_posterior  # its older name
 
 __all__ = [
     "METRICS", "BetaPrior", "Consolidated", "CountDraws", "binary_counts", "binary_posterior", "collapse",

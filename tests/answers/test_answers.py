@@ -125,7 +125,7 @@ def answer(request):
 
 
 def flat(text):
-    return " ".join(text.split())
+    return " ".join(text.split()).replace("\u2212", "-")  # a page has minus signs that are some
 
 
 def kept(table, most, last):

@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 import jtruth as jt
-from jtruth.stats.agreement import gwet_ac1, krippendorff, point
+from jtruth.stats.agreement import agreement, cohen, gwet_ac1, krippendorff, point
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +34,20 @@ def test_all_and_every_two(ratings):
     linear = jt.labeler_agreement(labels, weights="linear")
     interval = jt.labeler_agreement(labels, differences="interval")
     assert linear.overall["krippendorff"].value == interval.overall["krippendorff"].value
+
+
+def test_intervals_of_two_are_those_of_the_pair_alone(ratings):
+    """What unseen samples add is drawn once for all pairs; labels in any order."""
+    z = np.concatenate([ratings] * 4)
+    sample, labeler = np.nonzero(z >= 0)
+    order = np.random.default_rng(1).permutation(sample.size)
+    rows = (part[order].tolist() for part in (sample, labeler, z[sample, labeler]))
+    found = jt.labeler_agreement(jt.Labels.from_long(*rows, classes=range(3)))
+    for (a, b), kappa in found.pairs.items():
+        alone = agreement(cohen(z[:, int(a)], z[:, int(b)], 3), 5, replicates=20_000)
+        assert (kappa.value, kappa.standard_error) == pytest.approx((alone.value, alone.standard_error))
+        assert abs(kappa.low - alone.low) < 0.02 and abs(kappa.high - alone.high) < 0.02
+        assert abs(kappa.unseen - alone.unseen) < 0.05
 
 
 def test_undefined_is_said():

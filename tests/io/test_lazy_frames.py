@@ -118,8 +118,10 @@ def test_parquet_columns_are_the_text_of_their_values(tmp_path):
         "label": pa.DictionaryArray.from_arrays([1, 0, 1, 1, 0, 0], ["no", "yes", "never"]),
         "odd": pa.array([[1], [2], [], None, [1], [2]]),
         "score": pa.array([0.5, float("nan"), 1.0, None, 0.5, 2.0]),
+        "words": pa.array(["c", "b", "b", "d", "a", "c"]),  # each of three parts has values of its own
+        "large": pa.array(["2", "1", "2", "2", "1", "0"], pa.large_string()),
     }
-    parquet.write_table(pa.table(columns), tmp_path / "labels.parquet")
+    parquet.write_table(pa.table(columns), tmp_path / "labels.parquet", row_group_size=2)
     found = as_table(tmp_path / "labels.parquet")
     for name, column in zip(found.header, found.columns, strict=True):
         values = columns[name].to_pylist()

@@ -135,7 +135,11 @@ def crowd(seed, bad=None, size=300, labelers=6):
     z = np.where(rng.random(z.shape) < 0.7, z, -1)
     labels = Labels.from_matrix(z, 2, allow_unlabelled=True)
     fit = fit_dawid_skene(labels, smoothing=SMOOTH)
-    return labeler_behaviour(labels, fit.prior, fit.matrices, order=np.arange(size))
+    found = labeler_behaviour(labels, fit.prior, fit.matrices, order=np.arange(size))
+    for (a, b), shared, agreed in zip(found.pairs, found.shared, found.agreed, strict=True):
+        both = (z[:, [a, b]] >= 0).all(axis=1)
+        assert (shared, agreed) == (both.sum(), (z[both, a] == z[both, b]).sum())
+    return found
 
 
 def test_who_is_named_and_who_is_not():

@@ -256,8 +256,12 @@ def labeler_draws(members: Sequence[parts.Assumption], labels: Labels, key: Key)
 def others_vote(labels: Labels, rng: np.random.Generator) -> Draws:
     """Share of each labeler's labels that agree with the majority of the others, where others gave one."""
     (sample, labeler, label), votes = labels.entries(), labels.counts()
-    pair, place = np.unique(sample * labels.num_labelers + labeler, return_inverse=True)
-    others = votes[sample] - cross_table(place, label, (pair.size, labels.num_classes))[place]
+    if labels.has_repeats():
+        pair, place = np.unique(sample * labels.num_labelers + labeler, return_inverse=True)
+        others = votes[sample] - cross_table(place, label, (pair.size, labels.num_classes))[place]
+    else:
+        others = votes[sample]
+        others[np.arange(label.size), label] -= 1
     chance, compared = majority(others)[np.arange(label.size), label], others.any(axis=1)
     size = labels.num_labelers
     total = np.zeros((_DRAWS, size))

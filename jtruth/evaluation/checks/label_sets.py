@@ -263,7 +263,7 @@ def _e_step(sets: Sets, columns: sparse.csr_array, at: Parameters) -> tuple[np.n
     classes = sets.num_classes
     joint = (columns @ log(at[1]).swapaxes(2, 3).reshape(-1, classes)).reshape(*sets.weight.shape, classes)
     possible = (sets.known[:, None] == np.arange(classes)) | (sets.known < 0)[:, None]
-    joint += log(at[0])[:, None, :] + np.where(possible, 0.0, -np.inf)
+    joint += log(at[0])[:, None, :] + (0.0 if possible.all() else np.where(possible, 0.0, -np.inf))
     log_p = log_sum(joint)
     return np.exp(joint - log_p[:, :, None]), log_p
 

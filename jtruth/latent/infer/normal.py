@@ -54,6 +54,7 @@ _MOST_ROWS = 40_000  # by which other modes are looked for
 _BLOCK, _MOST_STEPS = 250_000, 1000  # rows x states x draws at once, which a cache holds; steps of EM
 # Another mode counts if it is this little below, half of the probabilities and besides; or if it is no other.
 _NEARLY, _BESIDES, _SAME = 0.5, 10.0, 0.01
+_CLOSE = 1e-6  # last step of EM by p(class) of a row, where its start is the mode of some rows
 _FLAT = 0.1  # least curvature of a direction: that of a few pseudo-counts
 _LEAST, _ROUNDS = 1e-300, 5  # variance of a share; moves of the centre of a row
 
@@ -70,9 +71,9 @@ def has_normal_dist(model: LatentModel) -> bool:
 Mode = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
-def mode_of(problem: kernel.Problem, start: Float[np.ndarray, "states rows"]) -> Mode:
+def mode_of(problem: kernel.Problem, start: Float[np.ndarray, "states rows"], tol: float = 1e-7) -> Mode:
     """The mode that EM climbs to from state probabilities."""
-    states, _ = kernel.em(problem, start, max_steps=_MOST_STEPS)
+    states, _ = kernel.em(problem, start, max_steps=_MOST_STEPS, tol=tol)
     symbols = kernel.count_symbols(problem, (states * problem.multiplicity)[:, None, :])
     total = problem.concentration + problem.count_probabilities(symbols)
     return states, np.exp(kernel.posterior_means(problem, total))[0], total[0]
@@ -139,7 +140,9 @@ def _of_many(
     began, used = time.monotonic(), problem.place < problem.concentration.size
     if digest.pointwise or not used.all() or np.unique(problem.place).size < problem.place.size:
         return None
-    mode = mode_of(problem, starts[0])
+    part, (first, *others) = _in_some(problem, starts, rng)
+    near = mode_of(part, first)
+    mode = mode_of(problem, kernel.state_probabilities(problem, log(near[1])[None])[:, 0], _CLOSE)
     few = np.add.reduceat(mode[2], problem.starts).min() < _PLENTY
     spread = lost_of(problem, mode)
     mean, variance = (mode[2] - problem.concentration)[problem.place], spread.diagonal()[problem.place]
@@ -147,7 +150,7 @@ def _of_many(
     if few or any(((mean[part] < _MOST_FEW) & (variance[part] > _OPEN)).any() for part in tables):
         return None
     local_dist = dist_around(problem, mode, rng, spread)
-    if local_dist is None or not _alone_in_some(problem, starts, rng):
+    if local_dist is None or not alone(part, near, others):
         return None
     dist, root = local_dist
     number = int(np.clip(_WORK / len(spread) ** 2, _FIRST, _MOST // 2)) // _CHAINS * _CHAINS
@@ -171,17 +174,16 @@ def _of_many(
     return run_of(store, convergence, evidence=evidence)
 
 
-def _alone_in_some(
+def _in_some(
     problem: kernel.Problem, starts: Sequence[Float[np.ndarray, "states rows"]], rng: np.random.Generator
-) -> bool:
-    """Whether the mode is `alone` by some rows, each of which stands for as many as makes all."""
+) -> tuple[kernel.Problem, list[np.ndarray]]:
+    """Some rows, each of which stands for as many as makes all, and the starts there."""
     size = problem.multiplicity.size
     rows = np.sort(rng.choice(size, min(size, _MOST_ROWS), replace=False))
     times = problem.multiplicity[rows]
     part = replace(problem, design=problem.design[rows], offset=problem.offset[:, rows],
                    multiplicity=times * (problem.multiplicity.sum() / times.sum()))  # fmt: skip
-    first, *others = (start[:, rows] for start in starts)
-    return alone(part, mode_of(part, first), others)
+    return part, [start[:, rows] for start in starts]
 
 
 def _weighed(

@@ -159,8 +159,8 @@ def own_spec(function: Callable, labels: Labels | None) -> Spec:
     distribution, shares = labels_site(every, name)["fn"], unknown_sites(every).get("prior")
     if shares is None or shares["value"].shape != (distribution.num_classes,):
         raise ValueError(
-            f'{name} has no site "prior" with one class share for each of {distribution.num_classes} classes; '
-            "run a model without it by your own MCMC, and hand that to jt.evaluate"
+            f'{name} has no site "prior" with a class share for each of {distribution.num_classes} classes. '
+            "Run a model without it by your own MCMC, and hand that to jt.evaluate"
         )
     return Spec(channel, parameters=sites, name=name)
 

@@ -5,9 +5,10 @@ matrix, and Algorithm 1, whose step `ratio_step` is the means of ratios of norma
 (12)-(16). All iterate from (1/2, 1/2). A data set enters through `log_odds` (samples,), the logit of (21),
 which may be infinite (known labels), and `y_pred` (samples,) of 0 and 1.
 
-**Plugging it in.** `normal_posterior` is the paper's: U and V normal by the central limit theorem, so accuracy
-and precision are normal and P_D, P_FA, F_beta are ratios of normals, kept to [0, 1]; so are the joint densities
-(17) and (18). Intervals ignore that the operating point is itself uncertain; `exact_posterior` does not.
+**Plugging it in.** `normal_posterior` is the paper's: U and V normal by the central limit theorem, so
+accuracy and precision are normal and P_D, P_FA, F_beta ratios of normals, kept to [0, 1]; so are the joint
+densities (17) and (18). Intervals ignore that the operating point is itself uncertain; `exact_posterior`
+does not.
 """
 
 from dataclasses import dataclass
@@ -172,6 +173,9 @@ def normal_posterior(moments: ShareMoments, metric: str | Metric) -> Estimate:
     if ratio.var_w > 0:
         return _ratio_dist(ratio)
     return normal_estimate(ratio.mean_z / ratio.mean_w, ratio.var_z / ratio.mean_w**2)
+
+
+normal_law = normal_posterior  # its older name
 
 
 def metric_ratio(moments: ShareMoments, metric: Metric) -> Ratio:
