@@ -263,7 +263,7 @@ def test_a_part_of_many_samples_is_looked_at(monkeypatch):
     gold = np.where(np.arange(400) < 40, y, -1)
     number = int(400 * 500 / (labels.num_labels + 400))
     checks = checked(labels, y_pred, gold=gold).values()
-    assert any(f"seen on {number} of 400 samples" in check.message for check in checks)
+    assert any(f"; from {number} of 400 samples" in check.message for check in checks)
 
 
 @pytest.mark.slow
