@@ -59,6 +59,9 @@ class NewShare(Estimate):
         keep = self.weight > _TINY * self.weight.max(initial=0.0)
         hits, misses = (np.asarray(n, np.float64)[keep] for n in (self.hits, self.misses))
         weight = self.weight[keep] / self.weight[keep].sum()
+        if hits.size < 100 * _PARTS:  # equal parts are one, or repeated draws would count as many
+            pairs, at = np.unique(hits + 1j * misses, return_inverse=True)
+            hits, misses, weight = pairs.real, pairs.imag, np.bincount(at, weight)
         size = hits + misses
         center = np.arcsin(np.sqrt((hits + 0.5) / (size + 1)))
         span, narrow = float(np.ptp(center)), 0.5 / float(np.sqrt(size.max() + 1))

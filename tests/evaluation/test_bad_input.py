@@ -63,7 +63,7 @@ def test_traced_predictions(as_installed):
 def test_equal_predictions_are_allowed_and_said():
     result = jt.evaluate(**(GOOD | {"y_pred": [0, 0, 0, 0]}))
     assert np.isnan(result.precision.mean) and result.precision.probability_defined == 0
-    assert any("every prediction is '0'" in w for w in result.warnings)
+    assert any("Every prediction is '0', so some metrics are undefined" in w for w in result.warnings)
 
 
 @pytest.mark.parametrize(

@@ -265,7 +265,7 @@ BAD = {
         "y_pred": y[:, :5], "labels": np.full((8, 5, 2), 3), "noise": SYMBOLS, "prior": PRIOR},
     "y_pred has shape": lambda y, z: {"y_pred": y[:, :5]},
     r"y_pred\[0, 0\] is -1": lambda y, z: {"y_pred": np.full_like(y, -1)},
-    "leave out": lambda y, z: {"method": "em", "noise": NOISE},
+    "leave noise and prior out": lambda y, z: {"method": "em", "noise": NOISE},
     "give noise and prior": lambda y, z: {"method": "bayes"},
     "method must be one of": lambda y, z: {"method": "all"},
     "noise has shape": lambda y, z: {"labels": z[:, :, :2], **KNOWN},

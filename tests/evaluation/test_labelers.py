@@ -70,7 +70,7 @@ def test_every_labeler_has_a_dist_of_its_own(whole):
     json.dumps(report.to_dict(), allow_nan=False)
     assert "worst first" in report.summary(full=True)
     assert ONLY_GOLD in report.warnings and ONLY_GOLD in report.summary(full=True)
-    assert "share of the labels given that are right" in report.summary(full=True).splitlines()[0]
+    assert "the accuracy of the labels given (4 labelers, 95 % predictive intervals)" in report.summary(full=True).splitlines()[0]
     assert f"Assumption of the width: {report.rests_on}" in report.summary(full=True)
     assert report.rests_on in page_html(report.blocks())
     other = jt.evaluate_labelers(labels, key=1)

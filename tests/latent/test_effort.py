@@ -105,7 +105,7 @@ def test_a_model_that_is_too_large_leaves_the_range_by_name(monkeypatch):
     found, doubts = ranges.members(two, data, KEY)
     assert [m.name for m in found] == ["independent"]
     (doubt,) = [text for text in doubts if "random_effect" in text]
-    assert doubt.startswith("the model 'random_effect' is left out: the data are too large for this model")
+    assert doubt.startswith("Model 'random_effect' is left out: the data are too large for this model")
 
 
 @pytest.mark.slow

@@ -253,7 +253,7 @@ def test_few_labels_are_said(few_sets):
     z[np.arange(60), np.arange(60) % 7] = np.random.default_rng(0).integers(0, 2, 60)
     z[:3, 7] = 1
     found = checked(jt.Labels.from_matrix(z, 2), z.max(axis=1))["enough labels"]
-    assert found.verdict == "cannot be seen" and "1.1 labels a sample" in found.message
+    assert found.verdict == "cannot be seen" and "1.1 labels per sample" in found.message
     assert "8 of 8 labelers have fewer than 10 labels (labeler 0" in found.message
 
 
@@ -263,7 +263,7 @@ def test_a_part_of_many_samples_is_looked_at(monkeypatch):
     gold = np.where(np.arange(400) < 40, y, -1)
     number = int(400 * 500 / (labels.num_labels + 400))
     checks = checked(labels, y_pred, gold=gold).values()
-    assert any(f"seen on {number} of 400 samples" in check.message for check in checks)
+    assert any(f"; from {number} of 400 samples" in check.message for check in checks)
 
 
 @pytest.mark.slow

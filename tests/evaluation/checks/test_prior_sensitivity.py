@@ -213,7 +213,7 @@ def test_several_models_are_pooled_and_none_is_squared_where_one_cannot_be():
     flat, third = LogPrior(1e-9 * x[0], 1.1, ()), LogPrior(np.zeros(4000), 1 / 3, ())
     assert third.proper(0.5) and not third.proper(2.0)
     found = scaled_check([({"a": x[0]}, flat, 1.0), ({"a": x[1]}, third, 1.0)], 0.95, "it")
-    assert found.verdict == "fits" and found.message.endswith("if it counts half")
+    assert found.verdict == "fits" and found.message.endswith("if it has half the weight")
     pull = LogPrior(x[1], 1.1, ())
     moved = scaled_check([({"a": x[0]}, flat, 1.0), ({"a": x[1]}, pull, 1.0)], 0.95, "it")
     shifted = np.concatenate([x[0], x[1] + 1])  # N(4, 1) with the prior e^x once more: N(5, 1)

@@ -29,7 +29,7 @@ def test_false_alarms_and_power():
         gold = np.full(300, -1)
         gold[np.argsort(sign * (1 - h.max(axis=1)))[:30]] = np.arange(30) % 2
         (found,) = random_gold_check(h, gold, jax.random.key(0), CLASSES)
-        assert found.verdict == "does not fit" and f"{word} doubtful" in found.message
+        assert found.verdict == "does not fit" and f"{word} uncertain than the others" in found.message
 
 
 def test_p_value_is_that_of_all_choices():

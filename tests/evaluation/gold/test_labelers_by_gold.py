@@ -82,7 +82,7 @@ def test_the_report_goes_to_gold_where_labelers_are_wrong_together():
     assert report.interval_kind == "posterior" and alone.interval_kind == "predictive"
     assert "with 95 % intervals" in report.summary(full=True)
     assert f"Assumption of the width: {report.rests_on}" in report.summary(full=True)
-    assert "chance that a label for a new sample is right" in report.summary(full=True)
+    assert "Accuracy of labels for new samples: " in report.summary(full=True)
 
 
 def test_a_report_takes_how_gold_was_chosen():
