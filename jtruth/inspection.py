@@ -281,7 +281,7 @@ def _next_steps(labels: Labels, pairs: LabelerPairs, file: str, beside: dict) ->
     else:
         yield (
             "",
-            "To grade a classifier, use jtruth evaluate with --predictions, a table task, label.",
+            f"To grade a classifier: jtruth evaluate {file} --predictions PRED.csv (columns task, label).",
         )
     if gold:
         yield f"jtruth labelers {file}{gold}", "grade each labeler by the verified labels"

@@ -7,7 +7,7 @@ Of error rates and a class prior that were given, three things are asked, with H
 another class prior make the labels more likely (`prior_score`)? Do labelers use the classes and agree, as
 often as labels drawn from the given model do (`label_distribution`)? Does the classifier err, given the
 class, where labels are unsure, where samples are difficult, or where one labeler errs
-(`classifier_dependence`)? 
+(`classifier_dependence`)?
 A quiet check proves nothing: raters who make the same mistakes look like better raters. What the checks see,
 and how often: `benchmarks/checks.py`.
 """
