@@ -313,4 +313,4 @@ def _next_steps(labels: Labels, pairs: LabelerPairs, file: str, beside: dict) ->
     if known.any():
         worst = int(np.argmin(np.where(known, pairs.agreed_with / np.maximum(1, pairs.met), np.inf)))
         name = shlex.quote(str(labels.worker_names[worst]))
-        yield f"jtruth evaluate {file} --rater {name}", "grade the labeler who agrees least"
+        yield f"jtruth evaluate {file} --rater {name}", "grade the one who agrees least"

@@ -76,7 +76,7 @@ def prevalence(args: Any) -> None:
         write_table(args.ask_out, *tables.to_verify(request, gold))
     if args.gold is not None and not calibration:
         num, path = min(30, labels.num_samples - answer.num_gold), new_file("to_verify.csv")
-        why = f"fill it in, then run the command above again with --gold {path}"
+        why = f"fill in, rerun prevalence --gold {path}"
         step = next_step(args, f"--ask {num} --ask-out {path}", why) if num else ""
     give(args, document, step if args.ask_out is None else "")
 
@@ -196,9 +196,7 @@ def preferences(args: Any) -> None:
         chance = host_rng(args.seed, "comparisons to verify")
         write_table(args.ask_out, VERIFIED, to_verify(found, args.ask, chance))
     path = new_file("to_verify.csv")
-    step = next_step(
-        args, f"--ask-out {path}", f"fill in the winners, then run the command above again with --gold {path}"
-    )
+    step = next_step(args, f"--ask-out {path}", f"fill in the winners, rerun preferences --gold {path}")
     if found.people.startswith("column:"):
         step = next_step(args, f"--gold {shlex.quote(found.people)}", "use what people preferred")
     give(args, answer, "" if args.gold or args.ask_out else step)
