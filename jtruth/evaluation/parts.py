@@ -71,7 +71,8 @@ _DETERMINED = 0.5  # width of an interval above which nothing is determined
 _MOST_NAMES = 12
 _OF_DEPENDENCE = {  # checks that speak of independent errors alone
     "label patterns", "pairwise agreement", "labeler misfit", "labelers share errors",
-    "classifier and hard samples", "classifier and single labelers", "groups of labelers", "groups of labelers, everybody in one",
+    "classifier and hard samples", "classifier and single labelers",
+    "groups of labelers", "groups of labelers, everybody in one",
 }  # fmt: skip
 
 
