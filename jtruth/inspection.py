@@ -286,7 +286,7 @@ def _next_steps(labels: Labels, pairs: LabelerPairs, file: str, beside: dict) ->
     else:
         yield (
             "",
-            "To grade a classifier, use jtruth evaluate with --predictions, a table task, label.",
+            f"To grade a classifier: jtruth evaluate {file} --predictions PRED.csv (columns task, label).",
         )
     if gold:
         yield f"jtruth labelers {file}{gold}", "grade each labeler by the verified labels"
@@ -318,4 +318,4 @@ def _next_steps(labels: Labels, pairs: LabelerPairs, file: str, beside: dict) ->
     if known.any():
         worst = int(np.argmin(np.where(known, pairs.agreed_with / np.maximum(1, pairs.met), np.inf)))
         name = shlex.quote(str(labels.worker_names[worst]))
-        yield f"jtruth evaluate {file} --rater {name}", "grade the labeler who agrees least"
+        yield f"jtruth evaluate {file} --rater {name}", "grade the one who agrees least"

@@ -142,14 +142,14 @@ class Note(NamedTuple):
 
 SIGNS = {  # in the order of what matters: (mark on a terminal, words)
     "alarm": ("!", "look first"),
-    "bad": ("!", "does not fit"),
-    "open": ("?", "cannot be seen"),
-    "warn": ("!", ""),
-    "look": ("*", ""),
-    "do": (">", ""),
-    "say": ("-", "worth knowing"),
-    "read": ("-", ""),
-    "good": ("+", "fits"),
+    "bad": ("Warning:", "does not fit"),
+    "open": ("Note:", "cannot be seen"),
+    "warn": ("Warning:", ""),
+    "look": ("Note:", ""),
+    "do": ("Tip:", ""),
+    "say": ("Note:", "worth knowing"),
+    "read": ("Note:", ""),
+    "good": ("OK:", "fits"),
     "how": ("", ""),
 }
 _OF_VERDICT = {words: sign for sign, (_, words) in SIGNS.items() if words}

@@ -49,7 +49,7 @@ def terminal_text(
     dim = [f"\x1b[2m{line}\x1b[22m" for line in say(read)]  # without marks in files and pipes: `typer.echo`
     tail = [*dim, *_next(document.next, width, words, full)]
     if full:
-        lines = [*head, *say(document.about), *(say(document.doubt, "!  ") if document.doubt else [])]
+        lines = [*head, *say(document.about), *(say(f"Warning: {document.doubt}") if document.doubt else [])]
         for block in document.blocks:
             found = _block(block, width, words)
             lines += ["", *found] if found else []
@@ -138,8 +138,8 @@ def _note(note: Note, width: int, words: Words) -> list[str]:
     mark, verdict = SIGNS[note.sign]
     name = f"{plain(note.name).capitalize()}{f' ({verdict})' if verdict else ''}: " if note.name else ""
     text = f"{name}{note.text}"
-    text += "." * (mark not in ("", ">") and text[-1:] not in ".?!")
-    return wrapped(escaped(words(text)), width, f"{mark:<2} " if mark else "  ")
+    text += "." * (mark not in ("", "Tip:") and text[-1:] not in ".?!")
+    return wrapped(escaped(words(f"{mark} {text}" if mark else f"  {text}")), width)
 
 
 def table_lines(table: Table, width: int, most: tuple[int, int] = _FULL, *, whole: bool = True) -> list[str]:
@@ -196,7 +196,7 @@ def _stacked(label: Cells, columns: list[Cells], width: int, cut: tuple[int | No
 
 
 def _left_out(number: int) -> str:
-    return f"({number_of(number, 'more row')} here, in the JSON)"
+    return f"({number_of(number, 'more row')}: --json FILE or to_dict())"
 
 
 def _rows(

@@ -10,9 +10,9 @@ from jtruth.cli.options import EVERY, READING, argument, command, next_step, opt
 from jtruth.cli.output import give, progress, required, whole
 
 GRADED = {  # what to grade, by what, and how
-    "predictions": option("Classifier: a table task, label; or column:NAME.", kind=Path),
+    "predictions": option("Classifier: columns task, label; or column:NAME.", kind=Path),
     "rater": option("Grade this labeler against the others instead."),
-    "gold": option("Verified labels: a table task, label; or column:NAME.", kind=Path),
+    "gold": option("Verified labels: columns task, label; or column:NAME.", kind=Path),
     **shared("noise", "prior", "assume", "labelers_are"),
     "method": option("Such as laplace or majority_vote.", "bayes"),
     "fast": option("Laplace approximation (faster, less exact).", False),
@@ -88,15 +88,15 @@ def evaluate(args: Any) -> None:
     if args.by is not None:
         return give(args, required(args, _groups(args)), _next(args))
     result, _, tables = judged(args, what_if=whole(args))
-    give(args, required(args, result), _next(args, tables if result.interval_kind == "predictive" else None))
+    give(args, required(args, result), _next(args, tables, result.num_gold))
 
 
-def _next(args: Any, tables: Any = None) -> str:
+def _next(args: Any, tables: Any = None, known: int = 0) -> str:
     """The command worth running next: gold (of `tables`) where only gold helps, else a look at the labels."""
     if args.command is evaluate and args.calibration is not None:
         return "" if args.full else next_step(args, "--full", "show the checks of the calibration")
     if tables is not None:
-        return tables.gold_step()
+        return tables.gold_step(known=known) if known < tables.labels.num_samples else ""
     return next_step(args, "", "look for unusual patterns in the labels", "inspect")
 
 
@@ -145,7 +145,7 @@ def _grade_scores(args: Any) -> None:
         from jtruth.plots import plot_curves
 
         write_picture(args.plot, plot_curves(result))
-    give(args, required(args, result), _next(args, tables if result.interval_kind == "predictive" else None))
+    give(args, required(args, result), _next(args, tables, result.num_gold))
 
 
 def _judged_scores(args: Any, scores: Any, labels: Any, **options: Any) -> Any:
@@ -206,7 +206,7 @@ def sensitivity(args: Any) -> None:
     metric=option("Metric: accuracy, recall, f1, kappa.", "accuracy"),
     margin=option("Count a classifier as better by more than this.", 0.0),
     at_least=option("Required value of the metric, such as .9.", kind=float),
-    gold=option("Verified labels: a table task, label; or column:NAME.", kind=Path),
+    gold=option("Verified labels: columns task, label; or column:NAME.", kind=Path),
     target=GRADED["target"],
     **shared("noise", "prior", "assume", "labelers_are", "positive"),
     common_only=option("Use only tasks with labels and all predictions.", False),

@@ -21,15 +21,15 @@ from jtruth.cli.output import give, progress
 
 @command(
     "LABELS.csv --predictions PRED.csv --metric precision", EVERY,
-    predictions=option("Classifier: a table task, label; or column:NAME.", kind=Path),
+    predictions=option("Classifier: columns task, label; or column:NAME.", kind=Path),
     gold=option("Verified labels, if there are any.", kind=Path),
     **shared("metric", "positive", "common_only"),
     num=option("Number of answers to ask for.", 10),
-    truth=option("Choose a stratified random sample of items to verify.", False),
+    truth=option("Choose samples to verify: a stratified random sample.", False),
     out=written("Write the list to this table; with --truth, fill it in and use it as --gold.", True),
 )  # fmt: skip
 def ask(args: Any) -> None:
-    """Choose the labels to collect next, or (--truth) the items to verify."""
+    """Choose the labels to collect next, or (--truth) the samples to verify."""
     if args.predictions is None and not args.truth:
         raise ValueError("the choice of labels depends on the classifier: give --predictions, or say --truth")
     import numpy as np
@@ -102,7 +102,7 @@ def _truths(args: Any, tables: Any, y_pred: Any) -> tuple[str, list, list, Any]:
     "LABELS.csv --gold GOLD.csv --cost-gold 5", EVERY,
     file=argument("[LABELS.csv]", "Labels collected so far.", None),
     **KNOWN_GOLD, **shared("prior", "positive", "assume", "labelers_are"),
-    predictions=option("Classifier to grade: a table task, label; or column:NAME.", kind=Path),
+    predictions=option("Classifier to grade: columns task, label; or column:NAME.", kind=Path),
     metric=option("prevalence, accuracy, precision, recall or f1."),
     width=option("Find the cheapest plan with an interval this narrow.", kind=float),
     budget=option("Find the best plan at this cost.", kind=float),
@@ -142,7 +142,7 @@ def plan(args: Any) -> None:
             setting, width=args.width, budget=args.budget, key=args.seed, num_samples=args.samples,
             max_samples=args.max_samples, num_sets=args.sets, progress=advance,
         )  # fmt: skip
-    give(args, search, _priced(args, tables, "include verified labels at that price"))
+    give(args, search, _priced(args, tables, "replace 1 by the cost of a verified label"))
 
 
 def _priced(args: Any, tables: Any, why: str) -> str:
@@ -175,7 +175,7 @@ def _more(args: Any) -> None:
             offer=Offer(cost_label=args.cost_label, cost_gold=args.cost_gold),
             key=args.seed, num_sets=args.sets, progress=advance, **asked,
         )  # fmt: skip
-    step = _priced(args, tables, "include the cost of verified labels")
+    step = _priced(args, tables, "replace 1 by the cost of a verified label")
     give(args, with_notes(found, labels.notes), step)
 
 

@@ -20,8 +20,14 @@ from typer.models import OptionInfo
 
 from jtruth._files import ending_of
 
-QUESTION, WRITTEN = "Question", "Output and help"  # parts of `--help`
+QUESTION, WRITTEN = "Options", "Output and help"  # parts of `--help`
 READING = "How tables are read"  # what `--help` leaves to `--help-reading`
+
+_TAKES = {
+    "metric": "METRIC", "positive": "CLASS", "rater": "LABELER", "by": "COLUMN", "order": "COLUMN",
+    "method": "METHOD", "require": "CONDITION", "cost": "FP,FN", "model": "MODEL", "strategy": "STRATEGY",
+    "labelers_are": "KIND", "target": "TARGET", "assume": "ASSUMPTION", "prior": "SHARES",
+}  # fmt: skip
 
 Option = tuple[Any, Any]  # what Typer reads, a type with its help; and the default
 COMMANDS: dict[Callable[[Any], None], tuple[dict[str, Option], str]] = {}  # options, and an example
@@ -108,10 +114,10 @@ _SHARED: dict[str, Option] = {  # single options of several commands
     "prior": option("Class prior: .8,.2 or by name: no=.8,yes=.2"),
     "assume": option("independent, shared_difficulty or partly_shared."),
     "labelers_are": option("people (narrower intervals), experts, llm_judges."),
-    "calibration": option("Labels of other items, with --gold for them.", kind=Path),
+    "calibration": option("Labels of other samples, with --gold for them.", kind=Path),
     "by": option("Column of groups; or day, week, month, quarter."),
     "order": option("Column of labelling times, to find drift."),
-    "require": option("'pass >= .8': exit code 0 if met, 3 if not, 4 if open.", metavar="<str>",
+    "require": option("'pass >= .8': exit code 0 if met, 3 if not, 4 if open.", metavar="CONDITION",
                       kind=list[str]),
     "confidence": option("Probability for --require.", 0.95),
 }  # fmt: skip
@@ -123,7 +129,7 @@ def shared(*names: str) -> dict[str, Option]:
 
 
 KNOWN_GOLD: dict[str, Option] = {
-    "gold": option("Verified labels: a table task, label; or column:NAME.", kind=Path),
+    "gold": option("Verified labels: columns task, label; or column:NAME.", kind=Path),
     "common_only": option("Leave out gold of tasks without labels.", False, rich_help_panel=READING),
 }
 DRAWS: dict[str, Option] = {
@@ -138,7 +144,7 @@ def reading(text: str, default: Any = None, kind: Any = None, **more: Any) -> Op
 
 
 LABELS: dict[str, Option] = {  # a table of labels, and how it is read
-    "file": argument("LABELS.csv", "Columns task, worker, label; or - for a pipe."),
+    "file": argument("LABELS.csv", "Columns task, worker, label; or - for standard input."),
     "task": reading("Column of samples; a,b if two columns identify one."),
     "worker": reading("Column of labelers."),
     "label": reading("Column of labels."),
@@ -199,6 +205,12 @@ def command(example: str, *groups: dict[str, Option], **single: Option) -> Calla
         info = hint.__metadata__[0]
         if isinstance(info, OptionInfo) and info.default is ...:
             info.default = f"--{name.replace('_', '-')}"
+        if isinstance(info, OptionInfo) and info.metavar is None and "bool" not in str(hint):
+            info.metavar = _TAKES.get(name) or (
+                "FILE"
+                if "Path" in str(hint)
+                else ("NUMBER" if "int" in str(hint) or "float" in str(hint) else "TEXT")
+            )
 
     def registered(function: Callable[[Any], None]) -> Callable[[Any], None]:
         COMMANDS[function] = options, example

@@ -290,7 +290,7 @@ def _by_group(args: Any, other: bool) -> None:
 
 
 def _next(args: Any) -> str:
-    return next_step(args, "", "show the most probable class of each task", "consensus")
+    return next_step(args, "", "show the most probable class of each sample", "consensus")
 
 
 def _by_engine(args: Any) -> tuple[Any, Any]:
@@ -350,7 +350,7 @@ def _updated(args: Any, path: Path, options: dict[str, Any]) -> tuple[Any, Any]:
                     rich_help_panel=WRITTEN),
 )  # fmt: skip
 def consensus(args: Any) -> None:
-    """Show the most probable class of each task, and which labelers disagree."""
+    """Show the most probable class of each sample, and which labelers disagree."""
     from jtruth.cli.reading import Tables, numbers
     from jtruth.evaluation import consensus
     from jtruth.io.writing import check_written, write

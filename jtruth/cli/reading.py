@@ -204,20 +204,22 @@ class Tables:
         note = f"{len(split.alone)} samples that only {worker!r} labelled were left out."
         return split.y_pred, (note,)
 
-    def gold_step(self, given: str = "", asking: str = "") -> str:
+    def gold_step(self, given: str = "", asking: str = "", known: int = 0) -> str:
         """The command worth running next where gold helps: with the file's own, else what to verify.
 
-        `given`: what was typed without a name; `asking`: the command's option that writes what to verify.
+        `given`: what was typed without a name; `asking`: the command's option that writes what to verify;
+        `known`: how many samples are verified.
         """
         typed = vars(self.args)
         graded = (str(typed.get("predictions")), f"{_COLUMN}{typed.get('rater')}", *given.split())
         found = apply.found_beside(self.rows, self.plan).get("gold")
-        if found and found not in graded:
+        if found and found not in graded and self.args.gold is None:
             return next_step(
                 self.args, f"{given} --gold {shlex.quote(found)}".strip(), "use the verified labels"
             )
         path = new_file("to_verify.csv")
-        num, why = min(30, self.labels.num_samples), f"fill it in, then add --gold {path}"
+        num = min(30, self.labels.num_samples - known)
+        why = f"fill in, rerun {self.args.command.__name__} --gold {path}"
         if asking:
             return next_step(self.args, f"--ask {num} {asking} {path}", why)
         ask = next(one for one in COMMANDS if one.__name__ == "ask")

@@ -38,7 +38,7 @@ def prevalence(args: Any) -> None:
     """Estimate the share of each class (such as a pass rate) with its interval."""
     from jtruth.answers import facts, sentence_notes
     from jtruth.asking import ask_next
-    from jtruth.cli.reading import Tables, class_code, counted, with_calibration, with_notes
+    from jtruth.cli.reading import Tables, class_code, counted, new_file, with_calibration, with_notes
     from jtruth.evaluation.gold.shares import prevalence
 
     idle = {"--gold": args.gold, "--calibration": args.calibration, "--by": args.by, "--assume": args.assume,
@@ -75,7 +75,9 @@ def prevalence(args: Any) -> None:
     if request is not None and args.ask_out is not None:
         write_table(args.ask_out, *tables.to_verify(request, gold))
     if args.gold is not None and not calibration:
-        step = next_step(args, "", "estimate how good each labeler is", "labelers")
+        num, path = min(30, labels.num_samples - answer.num_gold), new_file("to_verify.csv")
+        why = f"fill in, rerun prevalence --gold {path}"
+        step = next_step(args, f"--ask {num} --ask-out {path}", why) if num else ""
     give(args, document, step if args.ask_out is None else "")
 
 
@@ -194,8 +196,8 @@ def preferences(args: Any) -> None:
         chance = host_rng(args.seed, "comparisons to verify")
         write_table(args.ask_out, VERIFIED, to_verify(found, args.ask, chance))
     path = new_file("to_verify.csv")
-    step = next_step(args, f"--ask-out {path}", f"fill in the winners, then add --gold {path}")
-    if found.people:
+    step = next_step(args, f"--ask-out {path}", f"fill in the winners, rerun preferences --gold {path}")
+    if found.people.startswith("column:"):
         step = next_step(args, f"--gold {shlex.quote(found.people)}", "use what people preferred")
     give(args, answer, "" if args.gold or args.ask_out else step)
 

@@ -28,6 +28,10 @@ _PHRASES = (
     (r" \(or set num_classes\)", ""),
     (r"bins=MergedBins\(15\)", "--merge-bins"),
     (r" \(in Python: [^)]*\)", ""),
+    (
+        r"\bgive gold=jt.io.Gold\(classes, inclusion or strata\)",
+        "add a column 'inclusion' (each one's probability of being chosen) to the gold table",
+    ),
     (r"\(gold=jt.io.Gold\(classes, inclusion or strata\)\)", "(a column inclusion or stratum of --gold)"),
     (r"\bgold=jt.io.Gold\(classes, inclusion or strata\)", "a column inclusion or stratum of --gold"),
     (r"\b(inclusion|strata) of gold would", "how gold was chosen (--inclusion, or a column of --gold) would"),

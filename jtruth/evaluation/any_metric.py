@@ -113,7 +113,7 @@ class MetricPosterior(Answer):
         missing = max(1 - (row["probability_defined"] or 0.0) for row in rows)
         note = f"Undefined in up to {missing:.1%} of draws." if missing else ""
         percent = f"{100 * self.level:g} % posterior interval" if len(self.drawn) == 1 else WHAT_IF
-        columns = (Column("mean", "mean [interval]", ("low", "high"), ".4f"),)
+        columns = (Column("mean", "estimate [interval]", ("low", "high"), ".4f"),)
         blocks = (
             Table("values", f"Values, with {percent}s", "place", columns, rows, note, unit=None,
                   missing="undefined", by_name=True),

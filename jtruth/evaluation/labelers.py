@@ -194,15 +194,15 @@ def labelers_headline(
     rows = [row for row in rows if row["low"] is not None]
     if not rows:
         return "Not identified: these labels do not determine how good the labelers are."
-    sure = [row for row in rows if not parts.undetermined(row["low"], row["high"])]
-    numbers = [share_text([row["accuracy"], row["low"], row["high"]]) for row in sure]
-    named = [f"{text} ({plain(row['worker'])})" for row, text in zip(sure, numbers, strict=True)]
-    ends, every, open_ = named[:1] + named[1:][-1:], number_of(len(rows), "labeler"), len(rows) - len(sure)
-    kind = f"{kind.replace('posterior ', '')}s"
-    sentence = f"The labels say little about the {estimand} ({every}, {kind})."
-    if sure:
-        sentence = f"{estimand[0].upper()}{estimand[1:]}: {' to '.join(ends)}, with {kind}."
-        sentence += f" The labels say little about {open_} of {every}." if open_ else ""
+    wide = sum(parts.undetermined(row["low"], row["high"]) for row in rows)
+    numbers = [share_text([row["accuracy"], row["low"], row["high"]]) for row in rows]
+    named = [f"{text} ({plain(row['worker'])})" for row, text in zip(rows, numbers, strict=True)]
+    ends, every = named[:1] + named[1:][-1:], number_of(len(rows), "labeler")
+    verb, kind = "ranges from" if len(ends) > 1 else "is", kind.replace("posterior ", "")
+    sentence = f"Estimated {estimand} {verb} {' to '.join(ends)}, with {kind}s."
+    if wide:
+        which = f"{wide} of {every}" if wide < len(rows) else f"all {every}" if wide > 1 else "this labeler"
+        sentence += f" The intervals are wide for {which}."
     random = [r for r in rows if (r.get("spam") or 0.0) >= SURE]
     named = [f"{plain(row['worker'])} labels at random (probability {row['spam']:.2f})." for row in random]
     named = named[:_LISTED] + ([f"So do {len(named) - _LISTED} others."] if len(named) > _LISTED else [])

@@ -15,7 +15,8 @@ from jtruth.tables.metrics import title
 WORTH_KNOWING = "worth knowing"  # the verdict on what is so and spoils no answer
 PREDICTIVE = "predictive"  # kind of interval: models of labels, widened by how far they were off elsewhere
 LOOK_FIRST = "look first"  # the verdict on what makes every number below it worthless
-FEW_GOLD = "Not determined: only "  # begins the warning that the headline repeats
+UNCERTAIN = "Uncertain estimates: "
+FEW_GOLD = f"{UNCERTAIN}only "  # begins the warning that the headline repeats
 FEW = 5  # samples of known truth, below which gold says too little of a labeler or class
 FALSE_ALARM = 1e-4  # probability of one such verdict on labels that are what they seem, at most
 
@@ -68,6 +69,11 @@ OF_ALL_CLASSES = ("accuracy", "macro_recall", "macro_f1")
 BY_ASSUMPTION = "Estimates under each assumption"
 _DETERMINED = 0.5  # width of an interval above which nothing is determined
 _MOST_NAMES = 12
+_OF_DEPENDENCE = {  # checks that speak of independent errors alone
+    "label patterns", "pairwise agreement", "labeler misfit", "labelers share errors",
+    "classifier and hard samples", "classifier and single labelers",
+    "groups of labelers", "groups of labelers, everybody in one",
+}  # fmt: skip
 
 
 def metric_title(name: str) -> str:
@@ -91,7 +97,13 @@ def loudest(checks: Sequence[Any]) -> str:
     against = [check.name for check in checks if check.verdict == "does not fit"]
     if not against:
         return ""
-    return f"{number_of(len(against), 'model check')} failed: {some(against, 3)}."
+    failed = f"{number_of(len(against), 'model check')} failed"
+    if against == ["prior-driven"]:
+        return f"{failed}: the answer depends strongly on the prior. Verified labels would reduce this."
+    if kind := sum(name in _OF_DEPENDENCE for name in against):
+        checks = f"{kind} of {failed}" if kind < len(against) else failed
+        return f"The labels contradict independent errors ({checks}): do not use assume='independent'."
+    return f"{failed}: {some(against, 3)}. Verify random samples to see how far the answer is off."
 
 
 def interval_text(dist: Estimate, level: float) -> str:

@@ -338,7 +338,7 @@ def _headline(result: Evaluation, rows: Mapping[str, Row], kind: str) -> str:
     sure, open_, ends = [], [], ("mean",) if result.method in TAKEN else ("mean", "low", "high")
     said = {} if result.verified is None else one_judge.NAMES
     few = next((text for text in result.warnings if text.startswith(parts.FEW_GOLD)), "")
-    few = few.removeprefix("Not determined: ").partition(". ")[0]
+    few = few.removeprefix(parts.UNCERTAIN).partition(". ")[0]
     rare = {name for name in rows if of_one_class(name)}
     if result.verified is not None:
         true = dict(zip(("specificity", "recall"), result.verified.sum(axis=1), strict=True))
@@ -380,7 +380,7 @@ def _metrics(result: Evaluation, rows: Mapping[str, Row], kind: str) -> list[Blo
         for name, row in rows.items() if name not in single
     ]  # fmt: skip
     exact = result.method in TAKEN
-    mean = Column("mean", "mean") if exact else Column("mean", "mean [interval]", ("low", "high"))
+    mean = Column("mean", "mean") if exact else Column("mean", "estimate [interval]", ("low", "high"))
     columns = [mean, Column("sd", "sd")] + ([Column("majority_vote", "majority vote")] if naive else [])
     notes = [f"The widths assume: {result.rests_on}."] if result.rests_on else []
     never = {n: row["probability_defined"] or 0.0 for n, row in rows.items()}

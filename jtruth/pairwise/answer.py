@@ -33,7 +33,7 @@ from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import check_level
 
 _MOST_PAIRS, _MOST_JUDGES, _MOST_RANKS = 500, 200, 12
-TRUTH = "truth"
+TRUTH, _CORRECTED = "truth", "corrected for errors"
 _NO_MODEL = NO_MODEL.partition(" ({}")[0]  # true of judges' answers alone, which are not asked beside gold
 AS_GIVEN = "answers as given, not corrected for the judges' errors"
 NOT_CORRECTED = (
@@ -82,7 +82,8 @@ class Preferences(Answer):
             ), self.strengths, unit=None, draw="strength"),
             Table("win_rates", f"Win rate of {of}, ties half, with {kind}", "by",
                   (Column("mean", "win rate [interval]", ("low", "high")),
-                   Column("probability_better", f"P({better} better)"), answers), self.win_rates),
+                   Column("probability_better", f"P({better} better)"), answers), self.win_rates,
+                  say=lambda name: _CORRECTED if name == TRUTH else plain(name)),
             Table("judges", f"Position bias of the judges, with {kind}", "judge", (
                 dist_column("first_shown", "win rate if shown first"),
                 dist_column("same_exchanged", "same verdict if swapped"), answers)[0 if places else 2:],
@@ -125,8 +126,8 @@ class Preferences(Answer):
         text += " Neither is clearly preferred." * (low < 0.5 < high)
         if truth["by"] != TRUTH or row is truth:
             return text
-        low, high = truth["low"], truth["high"]
-        return f"{text} If judges share mistakes, the true rate may be {100 * low:.0f} to {100 * high:.0f} %."
+        mean, low, high = (f"{100 * truth[name]:.0f}" for name in ("mean", "low", "high"))
+        return f"{text} For the true win rate, use the row {_CORRECTED!r}: {mean} % ({low} to {high} %)."
 
 
 def _headline(rows: Sequence[Mapping[str, Any]], rule: str) -> Mapping[str, Any]:

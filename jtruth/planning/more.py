@@ -83,9 +83,11 @@ class MoreData(Answer):
         )  # fmt: skip
         what = "the class shares" if self.metric == "prevalence" else self.metric
         last = {(bool(row["num_gold"]), bool(row["num_new"])): row for row in self.rows[1:]}
-        text = [f"{_said(row['width'])} with {row['buy']}" for row in last.values()]
+        now = _said(self.rows[0]["width"])
+        text = [f"{'still ' * (_said(row['width']) == now)}{_said(row['width'])} with {row['buy']}"
+                for row in last.values()]  # fmt: skip
         first = f"The {100 * self.level:g} % interval of {what} for {_MEANT[self.target]} has width "
-        first += _said(self.rows[0]["width"]) + (". It would be " if text else "")
+        first += now + (". It would be " if text else "")
         about = f"{self.metric[0].upper()}{self.metric[1:]} of {_MEANT[self.target]}; key {self.key}"
         return Document("How many more labels?", about, f"{first}{series(text) if text else ''}.", blocks)
 

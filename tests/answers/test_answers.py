@@ -244,9 +244,9 @@ def test_three_notes_that_matter_most_and_they_look_different():
     shown = Document("q", "", "s", (warning_notes(said), Notes("", "", [Note("bad", "against")] * 4)),
                   alarms=("Look first: stop",))  # fmt: skip
     lines = terminal_text(shown, width=80).splitlines()
-    assert lines[0] == "Look first: stop" and lines[3:6] == ["!  against."] * 3
+    assert lines[0] == "Look first: stop" and lines[3:6] == ["Warning: against."] * 3
     full = terminal_text(shown, full=True, width=80)
-    assert "-  it was read" in full and "!  numbers are doubtful" in full and full.count("stop") == 1
+    assert "Note: it was read" in full and "Warning: numbers are doubtful" in full and full.count("stop") == 1
 
 
 def test_rows_of_a_screen_may_have_another_order_than_the_json():

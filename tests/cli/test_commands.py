@@ -197,7 +197,7 @@ def test_help_groups_commands_and_options(run):
     read = run("evaluate", "--help-reading")[1]
     assert read.startswith("How tables are read:") and len(out.splitlines()) <= 40
     (written,) = (part for part in parts if part.startswith("Output and help:"))
-    (asked,) = (part for part in parts if part.startswith("Question:"))
+    (asked,) = (part for part in parts if part.startswith("Options:"))
     assert "--sep" in read and "--report" in written and "--full" in written and "--rater" in asked
     assert "--sep" not in written + asked and out.count("--help ") == 1
 

@@ -78,7 +78,7 @@ def test_next_lines_run_as_printed(run, export, monkeypatch):
     columns = ["--task", "HITId", "--worker", "WorkerId", "--label", "Answer", "--sep", ";"]
     code, out, _ = run("inspect", "my labels.csv", *columns)
     assert code == 0
-    steps = [line.removeprefix(">  ") for line in out.splitlines() if line.startswith(">  jtruth")]
+    steps = [line.removeprefix("Tip: ") for line in out.splitlines() if line.startswith("Tip: jtruth")]
     assert len(steps) == 2  # and a sentence
     for step in steps:
         code, out, err = run(*shlex.split(step, comments=True)[1:], "--seed", "1")

@@ -144,7 +144,7 @@ def test_a_part_of_the_rows_is_enough_and_the_first_screen_stays_one(run, tmp_pa
         )
         lines = out.splitlines()
         assert len(lines) <= 20 and not any(line.endswith(" ...") for line in lines), out
-        assert code == (3 if "kappa >= .99" in extra else 0) and "!  the gold samples" not in out[:80]
+        assert code == (3 if "kappa >= .99" in extra else 0) and "The verified samples" not in out[:80]
     found = json.loads((tmp_path / "a.json").read_text())
     counts = [
         [int(((human[:60] == a) & (said[:60, 0] == b)).sum()) for b in (False, True)] for a in (False, True)

@@ -91,7 +91,9 @@ def row(name, low, high):
     return {"worker": name, "accuracy": (low + high) / 2, "low": low, "high": high}
 
 
-SAID_OF = "Accuracy: 20 % [10, 30] (a) to 55 % [50, 60] (c), with 95 % predictive intervals."
+SAID_OF = (
+    "Estimated accuracy ranges from 20 % [10, 30] (a) to 55 % [50, 60] (c), with 95 % predictive intervals."
+)
 
 
 @pytest.mark.parametrize(
@@ -154,7 +156,7 @@ def test_the_file_on_which_evaluate_reports_misfits(whole):
     loud = {c.name for c in report.checks if c.verdict == "does not fit"}
     assert loud >= {"label patterns", "labelers share errors"}
     text = report.summary(full=True)
-    assert "!  4 model checks failed" in text and "fit): label patterns" in text
+    assert "independent errors (4 model checks failed)" in text and "fit): label patterns" in text
     answer = json.loads(json.dumps(report.to_dict(), allow_nan=False))
     assert {c["name"] for c in answer["checks"]} >= loud and answer["assumed"] == [MORE_RIGHT]
     assert answer["target"] == "population" and answer["interval_kind"] == "predictive"
@@ -237,5 +239,6 @@ def test_names_cannot_move_the_cursor():
 def test_a_report_in_which_nobody_is_determined_can_be_printed():
     rows = [{"worker": name, "accuracy": 0.6, "low": 0.1, "high": 0.95} for name in "ab"]
     assert labelers_headline(rows, "accuracy", "95 % posterior interval") == (
-        "The labels say little about the accuracy (2 labelers, 95 % intervals)."
+        "Estimated accuracy ranges from 60 % [10, 95] (a) to 60 % [10, 95] (b), with 95 % intervals. "
+        "The intervals are wide for all 2 labelers."
     )

@@ -148,7 +148,6 @@ class Prevalence(Answer):
             ),
         )  # fmt: skip
         gold = f"{number_of(self.num_gold, 'verified label')} (gold)" if self.num_gold else "none verified"
-        gold += f"; {self.rule}"
         gold = parts.taken_as_true(0, self.num_calibration) if self.num_calibration else gold
         about = f"{parts.counts_text(self)}, {gold}; key {self.key}"
         alarms = parts.first_lines(self.checks, self.warnings)

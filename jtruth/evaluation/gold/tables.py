@@ -192,15 +192,13 @@ def ppi_table(
 
 NO_MODEL = "The estimate uses gold, adjusted by vote shares, because the labels alone determine nothing: {}"
 RANDOM_GOLD = (
-    "The gold samples are assumed to be a random sample; if they are not, give "
-    "gold=jt.io.Gold(classes, inclusion or strata)."
+    "The verified samples are assumed to be chosen at random; if not, "
+    "give gold=jt.io.Gold(classes, inclusion or strata)."
 )
 BY_GOLD = "the gold samples represent all samples, and measure the label errors"
 LITTLE_GOLD = "There are {}; useful intervals need 20 or more."
 ASK_NEXT = "Verify next: {} (jtruth.asking.ask_next gives more, with their strata)."
-NOT_DETERMINED = FEW_GOLD + (
-    "{}. Its precision, recall and F1 come mostly from unverified labels: verify more samples."
-)
+NOT_DETERMINED = FEW_GOLD + ("{}. Its recall, precision and F1 need more verified samples.")
 _ASKED = 5  # samples named in the advice
 LITTLE = 20  # gold answers below which that is said
 

@@ -161,10 +161,10 @@ def test_few_verified_answers_of_a_class_are_said_in_the_same_words_everywhere()
         compare_groups(y_pred, labels, group, gold=gold, metric="f1"),
         prevalence(labels, gold=gold, by=group), labelers_by_group(labels, group, gold=gold).reports["a"],
     ):  # fmt: skip
-        said = [text for text in answer.warnings if text.startswith("Not determined: only ")]
-        assert len(said) == 1 and said[0].startswith(f"Not determined: {few}"), type(answer)
+        said = [text for text in answer.warnings if text.startswith("Uncertain estimates: only ")]
+        assert len(said) == 1 and said[0].startswith(f"Uncertain estimates: {few}"), type(answer)
     accuracy = jt.compare_classifiers(two, labels, gold=gold)
-    assert not any("Not determined" in text for text in accuracy.warnings)
+    assert not any("Uncertain estimates" in text for text in accuracy.warnings)
     swapped = jt.evaluate(y_pred, labels, gold=gold, positive=0)
     assert f"The data say little about specificity (TNR): {few}." in " ".join(swapped.summary().split())
 
