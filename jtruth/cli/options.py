@@ -144,7 +144,7 @@ def reading(text: str, default: Any = None, kind: Any = None, **more: Any) -> Op
 
 
 LABELS: dict[str, Option] = {  # a table of labels, and how it is read
-    "file": argument("LABELS.csv", "Columns task, worker, label; or - for standard input."),
+    "file": argument("LABELS.csv", "Columns task, worker, label; - for stdin."),
     "task": reading("Column of samples; a,b if two columns identify one."),
     "worker": reading("Column of labelers."),
     "label": reading("Column of labels."),

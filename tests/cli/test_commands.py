@@ -154,7 +154,7 @@ def test_names_in_a_help_are_in_the_table_and_a_wrong_one_lists_all(run, refusal
     _, out, _ = run("sensitivity", "--help")
     lines = " ".join(out.split())
     for typed, known in (("--what", [*ways()]), ("--assume", [e.group for e in ASSUMPTIONS.values()])):
-        said = re.search(rf"{typed} <str> ((?:\w+, )+\w+ or \w+)", lines)[1]
+        said = re.search(rf"{typed} [A-Z]+ ((?:\w+, )+\w+ or \w+)", lines)[1]
         assert set(said.replace(" or ", ", ").split(", ")) == set(filter(None, known)), said
 
 
