@@ -70,11 +70,12 @@ def test_every_labeler_has_a_dist_of_its_own(whole):
     json.dumps(report.to_dict(), allow_nan=False)
     assert "worst first" in report.summary(full=True)
     assert ONLY_GOLD in report.warnings and ONLY_GOLD in report.summary(full=True)
-    assert "the accuracy of the labels given (4 labelers, 95 % predictive intervals)" in report.summary(full=True).splitlines()[0]
+    first = report.summary(full=True).splitlines()[0]
+    assert "the accuracy of the labels given (4 labelers, 95 % predictive intervals)" in first
     assert f"Assumption of the width: {report.rests_on}" in report.summary(full=True)
     assert report.rests_on in page_html(report.blocks())
     other = jt.evaluate_labelers(labels, key=1)
-    assert "label for a new sample" in other.summary(full=True)
+    assert "the accuracy of labels for new samples (4 labelers" in other.summary(full=True)
     for one, row in zip(other.rows, report.rows, strict=True):
         assert one["accuracy"] == pytest.approx(row["accuracy"], abs=1e-9)
         assert one["high"] - one["low"] > row["high"] - row["low"] - 1e-3
