@@ -275,7 +275,8 @@ def test_a_page_for_a_paper_has_a_reference_and_no_advice():
         "300 samples",
         "Positive class: pass.",
         "assumed to be random.",
-        "Reference:", "a Python package",
+        "Reference:",
+        "a Python package",
         "Seed:",
         "Input:",
     ):
