@@ -147,7 +147,7 @@ def test_metrics(results):
     bars = [line.get_xdata() for line in ax.get_lines() if line.get_marker() == "None"]
     np.testing.assert_allclose(bars, [dist.interval(0.95) for dist in result.metrics.values()])
     assert "95 %" in ax.get_legend().get_title().get_text() and ax.get_xlim()[1] <= 1.01
-    assert legend(ax) == ["mean and interval", "majority vote", "true value"]
+    assert legend(ax) == ["estimate and interval", "majority vote", "true value"]
     interval = result.accuracy.interval(0.95)
     assert notes(ax)[0] == f"{result.accuracy.mean:.3f} [{interval.low:.3f}, {interval.high:.3f}]"
 

@@ -67,10 +67,13 @@ def prevalence(args: Any) -> None:
     step = tables.gold_step(asking="--ask-out")
     if calibration:
         step = "" if args.full else next_step(args, "--full", "show the judges' error rates and the checks")
-    answer = required(args, answer)
-    document = answer.blocks().more(
-        sentence_notes("", "What to verify next", _advice(request, tasks, name), "do"),
-        facts(positive=name, gold_to_halve=None if request is None else request.to_halve, ask=tasks),
+    document = (
+        required(args, answer)
+        .blocks()
+        .more(
+            sentence_notes("", "What to verify next", _advice(request, tasks, name), "do"),
+            facts(positive=name, gold_to_halve=None if request is None else request.to_halve, ask=tasks),
+        )
     )
     if request is not None and args.ask_out is not None:
         write_table(args.ask_out, *tables.to_verify(request, gold))

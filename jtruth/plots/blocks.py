@@ -229,7 +229,7 @@ def _rows(
 def _name_of(column: Column) -> str:
     """What a column of bars measures."""
     name = (column.title or "").removesuffix(" [interval]")
-    return "value of the metric" if name == "mean" else name
+    return "value of the metric" if name in ("mean", "estimate") else name
 
 
 def _bar(ax: Axes, values: Sequence[Any], column: Column, y: float, j: int, missing: str) -> None:

@@ -33,7 +33,7 @@ def test_scores(run, answer, small, base):
     read = read_predictions(small / "scored.csv", labels)
     options = {"noise": Symmetric(0.2, 2), "prior": [0.5, 0.5], "threshold": 0.5, "cost": (1, 5)}
     found = evaluate_scores(read.scores, labels, **options)
-    assert told.pop("next").startswith("jtruth inspect")
+    assert told.pop("next").startswith("jtruth ask")
     assert (
         told == found.to_dict() and told["curves"]["roc"]["mean"][-1] == told["curves"]["roc"]["low"][-1] == 1
     )

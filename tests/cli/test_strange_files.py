@@ -175,9 +175,8 @@ def test_columns_of_their_own_and_maps(run, refusal, tmp_path):
     assert code == 0, err
     assert "Grades >= 4 count as pass (24 labels)." in out and "Positive class: fail" in out
     # of two columns the other one holds the predictions, whatever its name; of three it must be said
-    assert run(*asked, "--task", "task", "--pred-task", "place")[1] == out.replace(
-        "--pass-at", "--task task --pass-at"
-    )
+    named = out.replace("--pass-at", "--task task --pass-at").replace(" --pred-label says", "")
+    assert run(*asked, "--task", "task", "--pred-task", "place")[1] == named
     assert (
         "no columns 'task', 'label'; the columns are 'place', 'says'. Name the column of the task and the "
         "label by --pred-task NAME --pred-label NAME" in refusal(*asked, "--task", "task")

@@ -92,5 +92,5 @@ def test_headline_of_labelers_says_who_is_told_apart_and_checks_stand_below(run,
     assert first.startswith("Estimated accuracy of labels for new samples ranges from ")
     assert first.endswith("The intervals are wide for 2 of 5 labelers."), first
     assert second.startswith("Warning: The labels contradict independent errors (4 model checks failed)")
-    assert "  Assumption of the width: estimates err as they did on" in out
+    assert "Assumption of the width: estimates err as they did on" in " ".join(out.split())
     assert len(out.splitlines()) <= 50
