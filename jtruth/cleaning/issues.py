@@ -142,11 +142,9 @@ class Issues(Answer):
         low, high = self.interval
         ends = [f"{number:.0f}" for number in (min(self.each), max(self.each))] if self.each else []
         number = " to ".join(ends) if len(set(ends)) > 1 else f"{self.expected:.0f}"
-        why = " The number depends on the assumption about shared errors." if " to " in number else ""
-        return (
-            f"About {number} of {self.label.size} labels are wrong "
-            f"({100 * self.level:g} % interval {low:.0f} to {high:.0f}).{why}"
-        )
+        why = f" Assumptions about shared errors move the estimate: {number}." if " to " in number else ""
+        about = f"About {self.expected:.0f} of {self.label.size} labels are wrong"
+        return f"{about} ({100 * self.level:g} % interval {low:.0f} to {high:.0f}).{why}"
 
 
 @seeded

@@ -219,7 +219,7 @@ class Tables:
             )
         path = new_file("to_verify.csv")
         num = min(30, self.labels.num_samples - known)
-        why = f"fill in, rerun {self.args.command.__name__} --gold {path}"
+        why = f"fill it in, then run the command above again with --gold {path}"
         if asking:
             return next_step(self.args, f"--ask {num} {asking} {path}", why)
         ask = next(one for one in COMMANDS if one.__name__ == "ask")

@@ -79,7 +79,7 @@ def prevalence(args: Any) -> None:
         write_table(args.ask_out, *tables.to_verify(request, gold))
     if args.gold is not None and not calibration:
         num, path = min(30, labels.num_samples - answer.num_gold), new_file("to_verify.csv")
-        why = f"fill in, rerun prevalence --gold {path}"
+        why = f"fill it in, then run the command above again with --gold {path}"
         step = next_step(args, f"--ask {num} --ask-out {path}", why) if num else ""
     give(args, document, step if args.ask_out is None else "")
 

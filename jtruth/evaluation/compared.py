@@ -411,8 +411,8 @@ def _sentence(comparison: Comparison, metric: str, kind: str) -> str:
         counts = [cell_text(cell[: 3 if only.mcnemar is None else 1], ".0f") for cell in cells]
         for_ = "" if only.size == comparison.num_samples else f" that count for {title(only.metric)}"
         test = "" if only.mcnemar is None else f" (exact McNemar p = {only.mcnemar:.2f})"
-        says += f" Only {names[0]} is right on {counts[0]} of {only.size:.0f} samples{for_}, "
-        says += f"only {names[1]} on {counts[1]}{test}."
+        says += f" {names[0]} alone is right on {counts[0]} of {only.size:.0f} samples{for_}, "
+        says += f"{names[1]} alone on {counts[1]}{test}."
     return " ".join(filter(None, (says, _order_text(comparison), taken)))
 
 

@@ -84,7 +84,7 @@ class MoreData(Answer):
         what = "the class shares" if self.metric == "prevalence" else self.metric
         last = {(bool(row["num_gold"]), bool(row["num_new"])): row for row in self.rows[1:]}
         now = _said(self.rows[0]["width"])
-        text = [f"{'still ' * (_said(row['width']) == now)}{_said(row['width'])} with {row['buy']}"
+        text = [f"{_said(row['width'])}{' (no change)' * (_said(row['width']) == now)} with {row['buy']}"
                 for row in last.values()]  # fmt: skip
         first = f"The {100 * self.level:g} % interval of {what} for {_MEANT[self.target]} has width "
         first += now + (". It would be " if text else "")

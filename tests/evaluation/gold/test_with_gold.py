@@ -33,7 +33,7 @@ def test_gold_answers_and_says_so(answer):
     assert low <= (y == y_pred).mean() <= high
     counted = result.assumptions[-1].metrics["accuracy"].interval()
     assert high - low < counted.high - counted.low
-    assert any("random sample" in w for w in result.warnings)
+    assert any("chosen at random" in w for w in result.warnings)
     json.dumps(result.to_dict(), allow_nan=False)
 
 
