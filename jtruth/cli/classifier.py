@@ -88,7 +88,7 @@ def evaluate(args: Any) -> None:
     if args.by is not None:
         return give(args, required(args, _groups(args)), _next(args))
     result, _, tables = judged(args, what_if=whole(args))
-    give(args, required(args, result), _next(args, tables, result.num_gold))
+    give(args, required(args, result), _next(args, tables, getattr(result, "num_gold", 0)))
 
 
 def _next(args: Any, tables: Any = None, known: int = 0) -> str:
@@ -145,7 +145,7 @@ def _grade_scores(args: Any) -> None:
         from jtruth.plots import plot_curves
 
         write_picture(args.plot, plot_curves(result))
-    give(args, required(args, result), _next(args, tables, result.num_gold))
+    give(args, required(args, result), _next(args, tables, getattr(result, "num_gold", 0)))
 
 
 def _judged_scores(args: Any, scores: Any, labels: Any, **options: Any) -> Any:

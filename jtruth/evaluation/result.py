@@ -357,7 +357,7 @@ def _headline(result: Evaluation, rows: Mapping[str, Row], kind: str) -> str:
     truth = TAKEN.get(result.method) or parts.taken_as_true(result.num_gold, result.num_calibration)
     about, why = parts.ABOUT[result.target], few
     if not why and result.interval_kind == parts.PREDICTIVE:
-        why = "labelers can share mistakes that their labels do not show"
+        why = "labelers can share mistakes that no label shows"
     texts = [f"{series(sure)} {about}"] if sure else []
     if open_:
         whole = "The data say little about" if result.num_gold else "The labels alone say little about"

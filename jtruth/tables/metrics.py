@@ -301,7 +301,7 @@ _ENTRIES = (
 METRICS: dict[str, LinearRatio | OfTable] = {entry.name: entry for entry in _ENTRIES}
 SYNONYMS = {"sensitivity": "recall", "ppv": "precision", "tpr": "recall", "tnr": "specificity",
             "fpr": "false_alarm_rate", "false_positive_rate": "false_alarm_rate",
-            "false_negative_rate": "fnr", "miss_rate": "fnr"}  # fmt: skip
+            "false_negative_rate": "fnr"}  # fmt: skip
 
 
 def default_metrics(classes: Sequence[str]) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ _DRAWS_AT_ONCE = 100  # parameter draws for which classes are drawn together
 
 def testing_model(
     log_rho: Float[Array, "samples classes"],
-    y_pred: Int[Array, " samples"] | None,
+    y_pred: Int[Array | np.ndarray, " samples"] | None,
     weight: Float[Array, " samples"],
     alpha: Float[Array, "classes symbols"],
 ) -> None:

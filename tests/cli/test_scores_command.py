@@ -80,4 +80,4 @@ def test_more_classes_are_judged_one_against_the_rest(answer, refusal, tmp_path)
     options = {"noise": Symmetric(0.2, 3), "prior": np.full(3, 1 / 3)}
     found = evaluate_class_scores(read.probabilities, labels, **options)
     assert told.pop("next") and told == found.to_dict()
-    assert "one against the rest" in refusal(*asked, "--threshold", ".5")
+    assert "each graded against the rest" in refusal(*asked, "--threshold", ".5")

@@ -102,7 +102,7 @@ def test_nobody_vouches(case):
     ends = [one.metrics["accuracy"].interval(0.95) for one in whole.assumptions]
     np.testing.assert_allclose([low, high], [min(e.low for e in ends), max(e.high for e in ends)], atol=0.02)
     assert found.estimate().mean == pytest.approx(np.mean([drawn.mean() for drawn in found.drawn.values()]))
-    assert found.interval_kind == "what-if range" and "labels cannot show" in found.summary(full=True)
+    assert found.interval_kind == "what-if range" and "Labels cannot show" in found.summary(full=True)
     assert "what-if range; assumption: unknown" in found.summary(full=True)
     assert "95 %" not in found.summary(full=True)
     with pytest.raises(ValueError, match="no probability distribution"):

@@ -23,7 +23,7 @@ def test_four_ways_agree_on_3869_samples(pytestconfig):
     normal = laplace_draws(begin_stream(labels, smoothing=weak), key).labeler_accuracy
     tempered = fit_joint(labels, priors=DirichletPriors(diagonal=2.0, off_diagonal_total=1.0), key=key)
     nuts = fit_nuts("dawid_skene", labels, key=key, settings=NutsSettings(num_warmup=300, num_samples=500))
-    by_nuts = np.einsum("mc,mtcc->mt", nuts.run.flat("prior"), nuts.run.flat("matrices"))
+    by_nuts = np.einsum("mc,mtcc->mt", nuts.run.flat("prior"), nuts.run.flat("confusion"))
     draws = tempered.labeler_accuracy
     mean, sd = draws.mean(axis=0), draws.std(axis=0)
     for other in (normal, by_nuts):

@@ -151,7 +151,7 @@ def test_a_metric_that_is_no_ratio_is_served_too(monkeypatch):
     moments = jt.testing.moments(jax.numpy.ones(2), jax.numpy.array([0, 1]), jax.numpy.full(2, 0.5))
     normal = NormalTable(**vars(dist_at(data, 0.7, 0.3)), moments=moments)
     assert normal.estimate("mcc").mean == dist_at(data, 0.7, 0.3).estimate("mcc").mean
-    with pytest.raises(ValueError, match="'mcc' is no ratio of two sums of counts"):
+    with pytest.raises(ValueError, match="'mcc' is not a ratio of counts"):
         jt.testing.normal_posterior(normal.moments, "mcc")
     with pytest.raises(ValueError, match="of one class: name it"):
         metrics.named_metric("miss_rate", "abc")

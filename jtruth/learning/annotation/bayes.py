@@ -239,11 +239,13 @@ def drawn_classes(
 
         def one(draw: dict[str, Any]) -> Any:
             distribution = run_once(model, draw, args, more)["labels"]["fn"]
-            return distribution.class_posterior(value, labeler), confusion(
-                distribution.channel, distribution.num_labelers
-            )
+            known = distribution.channel, distribution.num_labelers
+            matrices = confusion(*known) if known[1] else None  # None: log-likelihoods were given
+            return distribution.class_posterior(value, labeler), matrices
 
         posterior, matrices = jax.tree.map(np.asarray, jax.lax.map(one, draws, batch_size=16))
+    if matrices is None:
+        matrices = np.zeros((len(posterior), 0, posterior.shape[2], posterior.shape[2]))
     row = np.arange(posterior.shape[1]) if row is None else row
     return DrawnClasses(posterior, row, matrices, draws.get("classifier") if "y_pred" in sites else None)
 
