@@ -333,8 +333,8 @@ def rogan_gladen(
     >>> print(f"{found.value:.3f} [{found.low:.3f}, {found.high:.3f}]")
     0.686 [0.587, 0.809]
     >>> found = rogan_gladen((50, 1000), sensitivity=0.9, specificity=0.9)
-    >>> print(f"{found.value:.4f}", found.warnings[0][:47])
-    -0.0625 the estimate is -0.0625, outside [0, 1]: chance
+    >>> print(f"{found.value:.4f}", found.warnings[0][:41])
+    -0.0625 The estimate -0.0625 lies outside [0, 1]:
     """
     check.choose("method", method, OF_SHARES)
     judged = [share(called, "called", "called positive, judged"), share(sensitivity, "sensitivity"),

@@ -77,8 +77,8 @@ def count_draws(
 
     >>> log_p = jnp.log(jnp.array([[.8, .1, .1], [.1, .8, .1], [.1, .1, .8], [.8, .1, .1]]))
     >>> found = count_draws(jax.random.key(0), log_p, jnp.full(3, 1 / 3), jnp.array([0, 1, 2, 1]))
-    >>> found.tables.shape, round(float(found.mean("accuracy")), 1)
-    ((2000, 3, 3), 0.8)
+    >>> found.tables.shape, abs(float(found.mean("accuracy")) - 0.65) < 0.03  # enumerated: 0.649
+    ((2000, 3, 3), True)
     """
     if num_draws < 4 or num_draws % 2:
         raise ValueError(f"num_draws is {num_draws}; give an even number of 4 or more")

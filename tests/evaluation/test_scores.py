@@ -109,7 +109,7 @@ def test_prior_driven_areas_say_so():
             _, score, labels = scored(seed, labelers=labelers, error=error, share=0.5)
             known = {"noise": jt.noise.Symmetric(error, 2), "prior": [0.5, 0.5], "bins": 10}
             answer = jt.evaluate_scores(score, labels, **known)
-            found += any("prior-driven" in text for text in answer.warnings)
+            found += any("depends on the prior" in text for text in answer.warnings)
         assert found in said
 
 
