@@ -499,7 +499,9 @@ def test_a_model_of_your_own(fitted):
     spec = SPECS["dawid_skene"]._replace(parameters=parameters, name="mine")
     fit = bayes.fit_nuts(spec, fitted.labels, key=jax.random.key(0), settings=SETTINGS)
     assert fit.model == "mine"
-    np.testing.assert_array_equal(fit.run.samples["prior"], fitted.run.samples["prior"])
+    # The same density from other starts: shipped models have coordinates of their own.
+    own, shipped = (one.run.flat("prior").mean(axis=0) for one in (fit, fitted))
+    np.testing.assert_allclose(own, shipped, atol=0.02)
 
 
 @pytest.mark.slow

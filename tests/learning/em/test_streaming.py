@@ -219,7 +219,7 @@ def test_intervals_of_em_are_those_of_gibbs_where_labels_are_many():
     assert np.abs(off / full.labeler_accuracy.std(axis=0)[place]).max() < 0.5
     alone = laplace_draws(close(state), 0)
     assert (
-        "alone" in alone.how
+        "separately" in alone.how
         and (alone.labeler_accuracy.std(axis=0) < 1.1 * quick.labeler_accuracy.std(axis=0)).all()
     )
     with pytest.raises(ValueError, match="intervals need positive pseudo-counts"):
