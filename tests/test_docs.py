@@ -27,14 +27,17 @@ TEXTS = [
 TEXTS += [ROOT / folder / "README.md" for folder in ("notebooks", "examples", "benchmarks")]
 
 
+def of_docs(name):
+    """A script of docs/ as a module."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(DOCS)
+        return importlib.import_module(name)
+
+
 @pytest.fixture(scope="module")
 def maker():
-    """docs/make_pages.py, which writes the pages that follow from the source."""
-    sys.path.insert(0, str(DOCS))
-    try:
-        yield importlib.import_module("make_pages")
-    finally:
-        sys.path.remove(str(DOCS))
+    """What writes the pages that follow from the source."""
+    return of_docs("make_pages")
 
 
 @pytest.fixture(scope="module")
@@ -58,12 +61,8 @@ def test_the_python_of_a_page_runs(path, capsys, monkeypatch):
 
 @pytest.fixture(scope="module")
 def refresher():
-    """docs/refresh_outputs.py, which writes the outputs that pages quote."""
-    sys.path.insert(0, str(DOCS))
-    try:
-        yield importlib.import_module("refresh_outputs")
-    finally:
-        sys.path.remove(str(DOCS))
+    """What writes the outputs that pages quote."""
+    return of_docs("refresh_outputs")
 
 
 def test_most_pages_quote_an_output(refresher):
