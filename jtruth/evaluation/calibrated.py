@@ -20,7 +20,7 @@ import numpy as np
 
 from jtruth._one_line import one_line
 from jtruth._random import host_rng
-from jtruth._validation.words import LOOK, Read, number_of, plain, quoted, some
+from jtruth._validation.words import LOOK, Read, number_of, part_of, plain, quoted, some
 from jtruth.answers import Column, Table
 from jtruth.evaluation.inputs import Inputs, as_labels, read_gold
 from jtruth.evaluation.parts import Check
@@ -43,8 +43,8 @@ DIFFERENT = (
     "{} new items, where the calibration predicts {:.0f}. Verify some new items and use gold"
 )
 ONE_RATE = (
-    "The graded labels are those of a judge whose error rates are assumed equal in all groups, so groups differ "
-    "by their class shares only. Verified labels in each group (gold) show whether the judge errs more in one."
+    "The judge's error rates are assumed equal in all groups, so groups differ by their class shares only. "
+    "Verified labels in each group (gold) show whether the judge errs more in one."
 )
 ALIKE = "new items look like a mixture of the calibration's classes; a small change of a judge would not show"
 FEW_OF = "The calibration has {}, so judges' errors on them are very uncertain. Verify more of them."
@@ -113,7 +113,8 @@ def together(labels: Any, calibration: Any, **given: Any) -> tuple[Labels, Calib
         )
     notes += _same(labels, other, z, judges)
     if lost := int((~known).sum()):
-        notes += (f"{lost} of {known.size} calibration items lack a verified or a judge's label; not used.",)
+        lacking = part_of(lost, known.size, "calibration item", "lacks", "lack")
+        notes += (f"{lacking} a verified or a judge's label; not used.",)
     if alone := [name for name in names if name not in theirs]:
         notes += (f"Labels of {quoted(alone, 4)} are not used: the calibration has none of them.",)
     return labels, Calibration(z[known], gold[known], np.array(judges), notes)

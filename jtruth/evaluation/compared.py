@@ -393,7 +393,7 @@ def _sentence(comparison: Comparison, metric: str, kind: str) -> str:
         needed = comparison.gold_to_tell
         help_ = "Even verified labels of all samples may not tell"
         if needed:
-            help_ = f"About {needed} verified labels of random samples would tell"
+            help_ = f"About {number_of(needed, 'verified label')} of random samples would tell"
         elif comparison.close:
             help_ = f"Verified labels may not tell either: the difference is at most {CLOSE:g} either way"
         return f"The labels alone cannot tell whether {either}. {help_}. {taken}"
