@@ -43,6 +43,7 @@ from jtruth.learning.em.columns import CodedPatterns
 from jtruth.learning.em.laplace import laplace_draws
 from jtruth.learning.em.streaming import Stream
 from jtruth.learning.joint.posterior import JointPosterior
+from jtruth.stats import elsewhere
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import Estimate
 from jtruth.tables.new_samples import class_shares, new_share
@@ -334,7 +335,7 @@ def _by_calibration(
 ) -> Prevalence:
     """Other items say how judges err."""
     shared = groups is not None and groups.shared(data.gold)
-    found = calibrated.by_calibration(data, calibration, hard=shared)
+    found = calibrated.by_calibration(data, calibration, hard=elsewhere.verdicts if shared else None)
     answer = _answer(
         data, "calibration", found.of_all / data.y_pred.size, "", (*found.warnings, *data.notes),
         class_posterior=found.class_posterior, rates=found.rates,
