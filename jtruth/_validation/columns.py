@@ -249,7 +249,8 @@ def _read(picked: Any, classes: Any, missing: str) -> tuple[Any, int, tuple, np.
     """The coded table; its rows; workers; class of each different label, -1 for none; classes; notes."""
     import narwhals as nw
 
-    nulls = (nw.col(role).is_null().sum().alias(role) for role in ("task", "worker", "label"))
+    roles = ("task", "worker", "label")
+    nulls = (nw.col(role).is_null().cast(nw.Int64).sum().alias(role) for role in roles)  # Spark adds no booleans
     counted = collected(picked.select(nw.len().alias("rows"), *nulls)).rows(named=True)[0]
     size = {name: int(number or 0) for name, number in counted.items()}
     if not size["rows"]:
