@@ -250,7 +250,9 @@ def _read(picked: Any, classes: Any, missing: str) -> tuple[Any, int, tuple, np.
     import narwhals as nw
 
     roles = ("task", "worker", "label")
-    nulls = (nw.col(role).is_null().cast(nw.Int64).sum().alias(role) for role in roles)  # Spark adds no booleans
+    nulls = (
+        nw.col(role).is_null().cast(nw.Int64).sum().alias(role) for role in roles
+    )  # Spark adds no booleans
     counted = collected(picked.select(nw.len().alias("rows"), *nulls)).rows(named=True)[0]
     size = {name: int(number or 0) for name, number in counted.items()}
     if not size["rows"]:
