@@ -31,7 +31,7 @@ from jtruth.labels import Labels, must_be_labels
 from jtruth.latent import NutsSettings, Progress
 from jtruth.latent.fit import RowLikelihood
 from jtruth.latent.infer.nuts import NutsRun
-from jtruth.learning.annotation.models import DIMS, Spec, coords
+from jtruth.learning.annotation.models import DIMS, coords
 from jtruth.learning.annotation.posterior import pointwise_of_joint
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.loo import LeaveOneOut, arviz, psis_loo, sum_and_error
@@ -109,8 +109,8 @@ def compare_models(
     Args:
         labels: noisy labels.
         key: of whatever is drawn: a whole number or a JAX key; 0 if None.
-        models: names (see `jtruth.learning.annotation.bayes.MODELS`), functions of `jtruth.models` or of your
-            own (docs/your_own_model.md), `Spec`s, or fits of the same labels: `NutsFit`, or `JointPosterior`
+        models: names (see `jtruth.learning.annotation.functions.SPECS`), functions of `jtruth.models` or of
+            your own (docs/your_own_model.md), or fits of the same labels: `NutsFit`, or `JointPosterior`
             under independence without predictions or gold labels. A mapping gives them names of your own.
         settings: of NUTS, for the names and your own models; its `progress` is of any sampler.
         nuts: whether names and your own models are sampled by NUTS. False: by tempering, whose one run gives
@@ -198,7 +198,7 @@ def _ordered(compared: list[tuple], key: Stated, tasks: tuple | None) -> ModelCo
 
 
 def _to_fit(model: Any) -> bool:
-    return isinstance(model, str | Spec) or callable(model)
+    return isinstance(model, str) or callable(model)
 
 
 def _name(model: Any) -> str:
@@ -206,8 +206,6 @@ def _name(model: Any) -> str:
         return "joint"
     if callable(model):
         return getattr(model, "func", model).__name__  # a partial has no name
-    if isinstance(model, Spec):
-        return model.name
     return model if isinstance(model, str) else model.model
 
 
@@ -276,7 +274,7 @@ def _of_annotation(fit: "NutsFit") -> _Groups:
         "posterior": dict(run.samples), "sample_stats": dict(run.statistics),
         "log_likelihood": {"labels": by_sample}, "observed_data": {"votes": fit.labels.counts()},
     }  # fmt: skip
-    dims = {**DIMS, **fit.spec.dims, **_OBSERVED}
+    dims = {**DIMS, **_OBSERVED}
     return groups, _named(dims, (*run.samples, *_OBSERVED)), coords(fit.labels)
 
 

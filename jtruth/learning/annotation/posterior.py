@@ -1,12 +1,11 @@
-"""What draws of an annotation model say of samples, labelers and the model itself; and where chains start.
+"""Draws of an annotation model: class posteriors, matrices, pointwise likelihood, and a check of the model.
 
 Rows are the distinct samples as `density` takes them; draws are dictionaries of arrays (chains, draws, ...).
-Everything that is said follows from the `Channel` of a draw, block by block of rows.
 
-Do pairs of labelers agree as often as the model says? A posterior predictive check (Gelman, Meng and Stern
-1996): at some draws the model fills in the labels anew, and agreement is compared pair by pair. A p-value
-near 0 speaks against the model: labelers share errors, or samples differ in difficulty. One that is not small
-says little where the model has about as many parameters as there are pairs (up to four labelers).
+`Agreement` is a posterior predictive check (Gelman, Meng and Stern 1996): at some draws the labels are
+simulated, and the agreement of each pair of labelers is compared. A p-value near 0 contradicts the model:
+labelers share errors, or samples differ in difficulty. A larger one says little where the model has about as
+many parameters as there are pairs (up to four labelers).
 """
 
 import functools
@@ -27,7 +26,7 @@ from jtruth.latent.fit import RowLikelihood, row_likelihood
 from jtruth.latent.infer.nuts import NutsRun, arithmetic
 from jtruth.latent.rows import merge_samples
 from jtruth.learning._fit import LabelerDraws, labeler_draws
-from jtruth.learning.annotation.models import SPECS, Hyper, Spec, confusion, draw_labels
+from jtruth.learning.annotation.models import Hyper, Spec, confusion, draw_labels, matrices_channel
 from jtruth.learning.em.columns import bucket
 from jtruth.learning.joint.guard import check_identified, check_switching
 from jtruth.learning.joint.posterior import JointPosterior
@@ -57,9 +56,9 @@ def merged_rows(labels: Labels) -> tuple[Seen, Int[np.ndarray, " samples"]]:
 
 
 class Agreement(NamedTuple):
-    """Agreement of pairs of labelers, seen and expected.
+    """Agreement of pairs of labelers, observed and expected.
 
-    A p-value is (1 + r) / (1 + R) where r of R simulated sets are as far off as the labels.
+    A p-value is (1 + r) / (1 + R), where r of R simulated sets are as extreme as the labels.
     """
 
     pair: Int[np.ndarray, "pairs 2"]  # labelers s < t with a sample in common
@@ -73,7 +72,7 @@ class Agreement(NamedTuple):
     __repr__ = one_line
 
     def sentence(self, workers: tuple | None = None) -> str | None:
-        """What to say when the labelers agree otherwise than the model expects; None if they do not."""
+        """A sentence where the labelers agree otherwise than the model expects, else None."""
         if np.isnan(self.p_value) or min(self.p_value, self.overall_p_value) >= _ALARM:
             return None
         surplus = 100 * (self.agreed - self.expected).sum() / self.shared.sum()
@@ -89,7 +88,7 @@ class Agreement(NamedTuple):
 
 
 class NutsFit(NamedTuple):
-    """The posterior of one annotation model, and what speaks against it."""
+    """The posterior of one annotation model, with its warnings."""
 
     model: str
     spec: Spec
@@ -107,11 +106,9 @@ class NutsFit(NamedTuple):
     warnings: tuple[str, ...]
 
     def __repr__(self) -> str:
-        """One line."""
         return f"NutsFit({self.model!r}, {self.labels!r}, converged={self.converged}, usable={self.usable})"
 
     def __str__(self) -> str:
-        """One line: size, whether to trust it, and what there is to read."""
         chains, draws = self.run.statistics["diverging"].shape
         state = "converged" if self.converged else "not converged"
         state += ", usable" if self.usable else ", not usable"
@@ -128,7 +125,7 @@ class NutsFit(NamedTuple):
 
     @property
     def usable(self) -> bool:
-        """Identified, and no class has exchanged its name."""
+        """Whether the labels identify the model, and no classes have exchanged names."""
         return self.identified and not self.switched
 
     def pointwise(self, *, thin: bool = True) -> RowLikelihood:
@@ -138,12 +135,12 @@ class NutsFit(NamedTuple):
         return pointwise(self.spec.channel, self.run.samples, data, self.hyper, size, thin=thin)
 
     def log_likelihood(self) -> Float[np.ndarray, "draws samples"]:
-        """log p(labels of the sample | draw), one column for every sample: 8 bytes each, so mind the size."""
+        """log p(labels of the sample | draw), one column for every sample (8 bytes each)."""
         rows = self.pointwise(thin=False)
         return rows.log_p.reshape(-1, rows.log_p.shape[2])[:, rows.row_of_sample]
 
     def matrix_draws(self) -> LabelerDraws:
-        """Class prior and a matrix for each labeler (mean over difficulty), thinned where they are many."""
+        """Class shares and a matrix for each labeler (mean over difficulty), thinned if large."""
         flat = {name: self.run.flat(name) for name in self.run.samples}
         size, classes = self.labels.num_labelers, self.labels.num_classes
         most = max(_FEWEST, _MOST_CELLS // (size * classes**2))
@@ -157,7 +154,7 @@ class NutsFit(NamedTuple):
 def gather(
     name: str, spec: Spec, labels: Labels, hyper: Hyper, data: tuple[Seen, np.ndarray], run: NutsRun, key: Any
 ) -> NutsFit:
-    """The run as a `NutsFit`, with its doubts; `data` of `merged_rows`."""
+    """The run as a `NutsFit`; `data` of `merged_rows`."""
     seen, row_of_sample = data
     posterior, matrices = digest(spec.channel, run.samples, seen, hyper, labels.num_labelers)
     agreement, switched, identified, texts = doubts(
@@ -184,7 +181,7 @@ def doubts(
     matrices: np.ndarray | None = None,
     of_run: tuple[str, ...] = (),
 ) -> tuple[Agreement, bool, bool, tuple[str, ...]]:
-    """Agreement, whether classes have exchanged names, whether they are identified, and all this in words.
+    """Agreement, whether classes have exchanged names and are identified, and sentences about these.
 
     `draws` (chains, draws, ...), and the mean `matrices` of each chain; None: of four groups of chains.
     """
@@ -332,7 +329,7 @@ def pointwise(
 
 
 def pointwise_of_joint(fit: JointPosterior, labels: Labels) -> RowLikelihood:
-    """The same of a joint posterior that was fitted without it; refuses fits with gold or of other labels."""
+    """The pointwise likelihood of a joint posterior; ValueError for gold or other labels."""
     if fit.dependence != "independent" or fit.classifier is not None:
         raise ValueError(
             "a JointPosterior gives a pointwise log-likelihood only with dependence='independent' and "
@@ -347,7 +344,7 @@ def pointwise_of_joint(fit: JointPosterior, labels: Labels) -> RowLikelihood:
     prior = fit.prior[fit.matrix_draw].reshape(chains, -1, labels.num_classes)
     matrices = fit.matrices.astype(np.float64).reshape(*prior.shape[:2], *fit.matrices.shape[1:])
     samples = {"prior": prior, "confusion": matrices / matrices.sum(axis=-1, keepdims=True)}
-    data, channel = merged_rows(labels), SPECS["dawid_skene"].channel
+    data, channel = merged_rows(labels), matrices_channel
     again = digest(channel, samples, data[0], {}, labels.num_labelers)[0][data[1]]
     certain = ((fit.class_posterior == 1) & (again < 1 - 1e-9)).any()
     if certain or np.abs(again - fit.class_posterior).max() > _NOT_THE_SAME:

@@ -11,7 +11,6 @@ from types import SimpleNamespace
 import jax
 import jax.numpy as jnp
 import numpy as np
-import numpyro
 import numpyro.distributions as dist
 import pytest
 from numpyro.distributions import biject_to
@@ -26,8 +25,8 @@ from jtruth.latent import Effort, NutsSettings, density
 from jtruth.latent.infer import nuts
 from jtruth.latent.models.alike import alike_raters
 from jtruth.learning.annotation import bayes
-from jtruth.learning.annotation.functions import data_of, majority_start, one_coin
-from jtruth.learning.annotation.models import SPECS, beta_levels, confusion, draw_labels, prepare
+from jtruth.learning.annotation.functions import SPECS, data_of, majority_start, one_coin
+from jtruth.learning.annotation.models import beta_levels, confusion, draw_labels, prepare
 from jtruth.learning.annotation.posterior import labeler_agreement, merged_rows, pointwise
 from jtruth.learning.joint.models import independent
 from jtruth.learning.joint.posterior import fit_joint
@@ -36,7 +35,7 @@ from tests.learning import crowds
 from tests.learning.crowds import dirichlet_multinomial
 
 LABELERS, CLASSES = 3, 3
-ANY_CLASSES = [model for model in bayes.MODELS if model != "welinder"]  # which is for two, and tested apart
+ANY_CLASSES = [model for model in SPECS if model != "welinder"]  # which is for two, and tested apart
 SHARES = np.array([0.2, 0.5, 0.3])
 Z = np.array([[0, 1, -1], [2, 2, 2], [0, -1, -1], [1, 0, 2], [2, 2, 2]])
 
@@ -180,7 +179,9 @@ def test_density_is_that_of_the_definitions(model):
 
 def joint_and_rows(model, seen, hyper, p):
     """log p(parameters, labels), and log p(labels of each row)."""
-    joint, _ = log_density(bayes.MODELS[model], (seen, hyper), {"num_labelers": LABELERS}, p)
+    joint, _ = log_density(
+        bayes.numpyro_model(*SPECS[model][:2]), (seen, hyper), {"num_labelers": LABELERS}, p
+    )
     return joint, density.total(density.log_joint(SPECS[model].channel(p, hyper, LABELERS), seen))[:, 0]
 
 
@@ -223,7 +224,7 @@ def enumerated(model, z):
 def evidence_by_draws(model, labels, hyper, number):
     """log of the mean likelihood of draws of the prior, and its standard error."""
     with nuts.numpyro_block():
-        prior = Predictive(bayes.MODELS[model], num_samples=number)
+        prior = Predictive(bayes.numpyro_model(*SPECS[model][:2]), num_samples=number)
         drawn = prior(jax.random.key(3), None, hyper, num_labelers=labels.num_labelers)
     drawn = {name: np.asarray(value)[None] for name, value in drawn.items()}
     rows = pointwise(SPECS[model].channel, drawn, merged_rows(labels), hyper, labels.num_labelers)
@@ -232,7 +233,7 @@ def evidence_by_draws(model, labels, hyper, number):
 
 
 @pytest.mark.parametrize(
-    "model", [pytest.param(m, marks=[pytest.mark.slow] * (m != "one_coin")) for m in bayes.MODELS]
+    "model", [pytest.param(m, marks=[pytest.mark.slow] * (m != "one_coin")) for m in SPECS]
 )
 def test_evidence_is_that_of_enumeration(model):
     """Six samples, or draws of the prior where classes alone are not enough. Four errors of both, and .1."""
@@ -329,7 +330,10 @@ def test_what_is_computed_from_the_draws(fitted):
 @pytest.mark.slow
 def test_second_data_set_compiles_nothing(fitted):
     program = nuts.program(
-        bayes.MODELS["dawid_skene"], (("num_labelers", 4),), nuts.compiled_for(SETTINGS), 0.5
+        bayes.numpyro_model(*SPECS["dawid_skene"][:2]),
+        (("num_labelers", 4),),
+        nuts.compiled_for(SETTINGS),
+        0.5,
     )
     assert len(program.compiled) == 2
     other = bayes.fit_nuts("dawid_skene", crowd(1), key=jax.random.key(0), settings=SETTINGS)
@@ -389,7 +393,6 @@ def test_bad_input():
     labels, nothing = Labels.from_matrix(Z, CLASSES), Labels(*np.zeros((3, 0), np.int32), 5, 3, 3)
     for message, model, given, hyper in (
         ("model must be one of 'dawid_skene'", "wellinder", labels, None),
-        ("needs the field `parameters`", SPECS["mace"], labels, None),
         ("no prior setting 'accuracy'; it has class_con", "dawid_skene", labels, {"accuracy": (2, 1)}),
         (r"\(2, 2\); give \(3, 3\)", "dawid_skene", labels, {"row_concentration": np.ones((2, 2))}),
         ("not finite", "dawid_skene", labels, {"class_concentration": np.nan}),
@@ -485,23 +488,6 @@ def test_rows_that_are_alike_are_those_of_gibbs(seed):
             both = np.asarray(right[:, :, t, c]), other
             error = np.hypot(*(mean_error(v) for v in both))
             assert abs(both[0].mean() - both[1].mean()) < 5 * error
-
-
-@pytest.mark.slow
-def test_a_model_of_your_own(fitted):
-    """Dawid and Skene by a `Spec` of one's own is the same posterior, draw by draw."""
-
-    def parameters(hyper, num_labelers):
-        distribution = dist.Dirichlet(hyper["row_concentration"])
-        distribution = distribution.expand((num_labelers, *distribution.batch_shape)).to_event(2)
-        return {"confusion": numpyro.sample("confusion", distribution)}
-
-    spec = SPECS["dawid_skene"]._replace(parameters=parameters, name="mine")
-    fit = bayes.fit_nuts(spec, fitted.labels, key=jax.random.key(0), settings=SETTINGS)
-    assert fit.model == "mine"
-    # The same density from other starts: shipped models have coordinates of their own.
-    own, shipped = (one.run.flat("prior").mean(axis=0) for one in (fit, fitted))
-    np.testing.assert_allclose(own, shipped, atol=0.02)
 
 
 @pytest.mark.slow
