@@ -63,8 +63,6 @@ def run_tempered(model: Model, observed: Observed, wanted: Digest, *, key: Any, 
 
 def tempered_model(model: LatentModel, observed: Observed) -> Model | None:
     """The model as a log density; None where it has none, or tempering it would not take seconds."""
-    if any(raters.alike is not None and raters.alike.known is not None for raters in model.raters):
-        return None  # earlier labels are no part of the density
     arrays = strata.arrays_of(model, number_of_groups(observed))
     able = temperable(strata.KIND, arrays, observed)
     return model_of(strata.KIND, arrays, observed, model.num_classes) if able else None

@@ -6,7 +6,7 @@ from typing import Any as _Any
 from jtruth.latent.rows import Rows
 from jtruth.learning._fit import Fit, LabelerDraws
 from jtruth.learning.em.columns import LabelColumns, columns_from_labels, columns_from_matrix
-from jtruth.learning.em.dawid_skene import Smoothing, Starts, fit_dawid_skene, fit_one_coin
+from jtruth.learning.em.dawid_skene import Smoothing, fit_dawid_skene, fit_one_coin
 from jtruth.learning.em.matrices import dawid_skene_em
 from jtruth.learning.em.streaming import (
     Stream,
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "METHODS", "DirichletPriors", "Fit", "LabelColumns", "LabelerDraws", "Rows",
-    "Smoothing", "Starts", "Stream", "begin_stream", "check_consistency", "close",
+    "Smoothing", "Stream", "begin_stream", "check_consistency", "close",
     "columns_from_labels",
     "columns_from_matrix", "dawid_skene_em", "fit_confident", "fit_dawid_skene",
     "fit_difficulty_fallibility", "fit_domains", "fit_glad", "fit_hierarchical", "fit_joint",

@@ -34,8 +34,7 @@ class Shapes:
     def __init__(self, problem: kernel.Problem):
         self.blocks = tuple(problem.blocks.values())
         self.pooled = problem.pooled
-        self.alike = tuple(_structure(group, np.zeros(group[1].prior.shape[-1]), None)
-                           for group in problem.alike)  # fmt: skip
+        self.alike = tuple(_structure(group, np.zeros(group[1].prior.shape[-1])) for group in problem.alike)
         groups = [(here.start, tuple(raters)) for here, raters in (*self.pooled, *self.alike)]
         self.mark = digest(self.blocks, groups)
 
@@ -46,10 +45,10 @@ class Shapes:
         return hash(self.mark)
 
 
-def _structure(group: Any, log_share: Any, known: Any) -> kernel.Group:
-    """With another of what follows the labels: that is an argument of the program, not part of it."""
+def _structure(group: Any, log_share: Any) -> kernel.Group:
+    """The group with other shares, which follow the labels: they are arguments of the program."""
     here, raters = group
-    return here, raters._replace(alike=raters.alike._replace(log_share=log_share, known=known))
+    return here, raters._replace(alike=raters.alike._replace(log_share=log_share))
 
 
 # Samples in S shards: columns (S, seen, samples), what was seen on a sample, padded with the number of
@@ -63,7 +62,7 @@ class Data(NamedTuple):
     parts: tuple[Part, ...]
     place: Any  # (columns, states) which probability a column uses in a state; P for none
     concentration: Any  # (P,)
-    alike: Any  # of each family: log share of the symbols, earlier labels of known class or None; then groups
+    alike: Any  # of each family: log share of the symbols; in an engine: the groups
     # of an engine only
     blocks: tuple = ()
     pooled: tuple = ()
@@ -157,7 +156,7 @@ def program_of(problem: kernel.Problem, wanted: bool | None = None, mesh: Any = 
         return None
     parts, row = laid_out(problem, 1 if mesh is None else mesh.shape[axis])
     families: list[Any] = [raters.alike for _, raters in problem.alike]
-    alike = tuple((family.log_share, family.known) for family in families)
+    alike = tuple(family.log_share for family in families)
     data = Data(parts, problem.place.astype(np.int32), problem.concentration, alike)
     with jax.enable_x64(True):
         where = None if mesh is None else jax.tree.map(lambda s: NamedSharding(mesh, s), _specs(data, axis))
@@ -242,7 +241,7 @@ def block(shapes: Shapes, data: Data, chain: dict, sweeps: Any, most: int, axis:
     Counts are added up over the axis. Returns the chain, what is kept of every sweep (most, ...), and sums of
     p, (states, rows) of each part.
     """
-    alike = tuple(_structure(g, a, b) for g, (a, b) in zip(shapes.alike, data.alike, strict=True))
+    alike = tuple(map(_structure, shapes.alike, data.alike))
 
     def one(step: Any, carry: Any) -> Any:
         chain, kept, p = carry

@@ -52,7 +52,6 @@ class NutsSettings(NamedTuple):
     num_samples: int = 1000  # and that are kept
     num_chains: int = 4
     target_accept: float = 0.8
-    max_tree_depth: int = 10
     progress: Progress = Progress()  # where it is reported, and a checkpoint
     chunk: int = 100  # transitions between two looks at it
 
@@ -116,7 +115,6 @@ class Program:
                 unflatten(flat + wide),
                 self.settings.num_warmup,
                 target_accept_prob=self.settings.target_accept,
-                max_tree_depth=self.settings.max_tree_depth,
                 model_args=args,
                 rng_key=key_run,
             )

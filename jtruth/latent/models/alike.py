@@ -46,7 +46,6 @@ class Alike(NamedTuple):
     family: Any  # (raters, rows) 0..F-1
     log_share: Any  # (symbols,) log share of each symbol, on any scale
     mean_prior: Any = (1.0, 1.0)  # Beta of mu; (families, 2) if they differ
-    known: Any = None  # (raters, rows, symbols) earlier labels of known class
 
     __repr__ = one_line
 
@@ -62,14 +61,14 @@ def alike_classes(counts: np.ndarray) -> Alike:
     return Alike(np.arange(classes), np.zeros((1, classes), np.int64), log_shares(counts))
 
 
-def alike_raters(counts: np.ndarray, raters: int, known: np.ndarray | None = None) -> Alike:
+def alike_raters(counts: np.ndarray, raters: int) -> Alike:
     """The rows of one class are alike over raters; `counts` (classes,) of all their labels.
 
     Raters are right more often than wrong a priori: the mean of a family is Beta(2, 1).
     """
     classes = counts.size
     family = np.tile(np.arange(classes), (raters, 1))
-    return Alike(np.arange(classes), family, log_shares(counts), (2.0, 1.0), known)
+    return Alike(np.arange(classes), family, log_shares(counts), (2.0, 1.0))
 
 
 def alike_in_strata(alike: Alike, classes: int, means: np.ndarray, *, by_class: bool) -> Alike:
@@ -148,14 +147,14 @@ def row_counts(alike: Alike, counts: Any) -> RowCounts:
     xp, (chains, raters, _, symbols) = namespace(counts), counts.shape
     family, right = alike.family.ravel(), np.tile(alike.right, raters)
     is_right = np.arange(symbols) == right[None, :, None]
-    every = (counts if alike.known is None else counts + alike.known[None]).reshape(chains, -1, symbols)
+    every = counts.reshape(chains, -1, symbols)
     rest = xp.where(is_right, 0.0, every)
     hits = every[:, np.arange(family.size), right]
     member = np.eye(alike.num_families)[family]
     where = np.nonzero(rest) if xp is np else tuple(np.ogrid[:chains, : family.size, :symbols])
     wrong, misses = (rest[where], across(np.add, rest)) if xp is np else (rest, rest.sum(axis=2))
     data = RowCounts(alike, family, right, is_right, member, rest, hits, misses, where, wrong)
-    return data._replace(tallies=_tallies(data)) if xp is np and alike.known is None else data
+    return data._replace(tallies=_tallies(data)) if xp is np else data
 
 
 def _tallies(data: RowCounts) -> tuple[tuple[np.ndarray, np.ndarray], ...]:

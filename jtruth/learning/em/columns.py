@@ -20,7 +20,6 @@ from scipy.special import softmax
 from jtruth import _host
 from jtruth._arrays import AnyArray
 from jtruth._one_line import one_line
-from jtruth._random import host_rng
 from jtruth._validation import collapse_rows
 from jtruth.labels import Labels
 from jtruth.latent.rows import merge_samples
@@ -176,12 +175,6 @@ def columns_of(rows: CodedPatterns, known: Int[np.ndarray, " rows"], nothing: in
     more_rows, more = bucket(len(dense)) - len(dense), bucket(size) - size
     code = np.pad(dense, ((0, 0), (0, bucket(width) - width)), constant_values=nothing).T
     return longer(LabelColumns(code, rows.number.astype(np.float64), known, owner), more_rows, more, nothing)
-
-
-def random_trust(key: Any, number: int, num_labelers: int) -> np.ndarray:
-    """Positive weights of labelers that differ a lot; NumPy, so that nothing is compiled for them."""
-    rng = host_rng(key, "restart", number)
-    return rng.standard_exponential(num_labelers) ** 2 + 1e-6
 
 
 def longer(columns: LabelColumns, more_rows: int, more: int, nothing: int) -> LabelColumns:

@@ -66,12 +66,12 @@ def _is_switched(matrices: np.ndarray) -> bool:
 
 
 def check_identified(
-    labels: Labels, y_pred: np.ndarray | None, gold: np.ndarray | None, informed: bool
+    labels: Labels, y_pred: np.ndarray | None, gold: np.ndarray | None, informed: bool = False
 ) -> str | None:
     """Why the data cannot determine the answer, or None.
 
     Two raters a sample leave a continuum of matrices that fit equally well; it takes three somewhere, gold
-    labels, or knowledge of the labelers (pseudo-counts, `informed`).
+    labels, or a model with few parameters (`informed`).
     """
     if informed or (gold is not None and (gold >= 0).any()):
         return None

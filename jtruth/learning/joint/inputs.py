@@ -35,9 +35,6 @@ class DirichletPriors(NamedTuple):
     """
 
     prior_concentration: Any = 1.0  # of the class prior pi, a number or (classes,)
-    # (labelers, classes, classes) earlier labels of known class (gold questions, history), rows true, columns
-    # given; added to the prior. Strata models have their own row priors and refuse them.
-    pseudo_counts: Any = None
     diagonal: float | int | None = None  # of a row, on the diagonal; 2 by default
     off_diagonal_total: float | int | None = None  # in all off the diagonal; 1 by default
     # (classes, U) of the classifier; by default as the labelers, or 2/U everywhere, two samples a row, if its
@@ -73,24 +70,17 @@ def checked_predictions(labels: Labels, y_pred: Any, num_symbols: int | None) ->
     return codes, symbols
 
 
-def checked_priors(
-    labels: Labels, y_pred, symbols: int, gold, prior, priors: DirichletPriors, *, own_rows: bool
-) -> LatentModel:
+def checked_priors(labels: Labels, y_pred, symbols: int, gold, prior, priors: DirichletPriors) -> LatentModel:
     """Class prior and rows under independence: alike where they hold little and no prior is given."""
     classes = labels.num_classes
-    prior_concentration, pseudo_counts, diagonal, off_diagonal_total, classifier_concentration, *_ = priors
+    prior_concentration, diagonal, off_diagonal_total, classifier_concentration, *_ = priors
     alike = diagonal is None and off_diagonal_total is None
     diagonal = 2.0 if diagonal is None else diagonal
     off_diagonal_total = 1.0 if off_diagonal_total is None else off_diagonal_total
     for name, value in (("diagonal", diagonal), ("off_diagonal_total", off_diagonal_total)):
         check_positive(value, name, "a Dirichlet concentration", size=1)
     row = diagonal_rows(classes, diagonal, off_diagonal_total)
-    labelers, known = np.tile(row, (labels.num_labelers, 1, 1)), None
-    if pseudo_counts is not None:
-        if own_rows:
-            raise ValueError("models of difficulty do not support pseudo_counts; give the labels as gold")
-        known = _numbers("pseudo_counts", pseudo_counts, labelers.shape, positive=False)
-        labelers = labelers + known
+    labelers = np.tile(row, (labels.num_labelers, 1, 1))
     classifier = None
     if symbols:
         classifier = row if symbols == classes else np.full((classes, symbols), 2 / symbols)
@@ -100,7 +90,7 @@ def checked_priors(
     every, alike_labelers, alike_classifier = np.arange(classes), None, None
     if alike and prior_decides(labels):
         votes = np.bincount(labels.entries()[2], minlength=classes)
-        alike_labelers = alike_raters(votes, labels.num_labelers, known)
+        alike_labelers = alike_raters(votes, labels.num_labelers)
     if alike and symbols == classes and classifier_concentration is None:
         votes = np.bincount(y_pred[y_pred >= 0], minlength=classes)
         if votes.sum() < FEW * classes**2 or weak_labels(labels):

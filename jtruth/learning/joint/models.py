@@ -185,7 +185,6 @@ MODELS: dict[str, Build] = {
     "copying": copying,
 }
 MODEL_NAMES = tuple(MODELS)
-OWN_ROWS = ("shared_strata", "labeler_strata", "partly_shared", "random_effect")  # have distributions of rows
 
 
 def named_model(dependence: str | Build) -> tuple[Build, str]:

@@ -62,7 +62,7 @@ from jtruth.learning.joint.inputs import (
     share_groups,
     vote_start,
 )
-from jtruth.learning.joint.models import OWN_ROWS, Build, Built, named_model
+from jtruth.learning.joint.models import Build, Built, named_model
 
 _COMPARED = ("prior", "mean_diagonal", "classifier")  # where several modes are looked for
 
@@ -172,9 +172,8 @@ def fit_joint(
     asked = given_start or effort.device or effort.chains or effort.mesh is not None
     usual = not asked and effort.normal is None and not prior_decides(labels)
     run, here = None, not (given_start or effort.device or effort.mesh is not None)
-    informed = priors.pseudo_counts is not None and bool(np.any(priors.pseudo_counts))
     seen = rows.y_pred[rows.row_of_sample] if len(model.raters) > 1 else None
-    doubt = check_identified(labels, seen, rows.gold[rows.row_of_sample], informed)
+    doubt = check_identified(labels, seen, rows.gold[rows.row_of_sample])
     if doubt is not None and effort.normal is None:
         effort = effort._replace(normal=True)  # the draws that cost least are enough for a refusal
     if (usual or effort.normal) and built.other is None and has_normal_dist(model):
@@ -211,8 +210,7 @@ def laid_out(
     """The arguments of `fit_joint`, checked: a model, what it sees, the share of samples in each group."""
     y_pred, symbols = checked_predictions(labels, y_pred, priors.num_symbols)
     known, _ = gold_and_prior(labels, gold, None)
-    own = named_model(build)[1] in OWN_ROWS
-    base = checked_priors(labels, y_pred, symbols, known, prior, priors, own_rows=own)
+    base = checked_priors(labels, y_pred, symbols, known, prior, priors)
     rows = merge_samples(labels, y_pred, None if gold is None else known)
     group, group_share = share_groups(priors.shares, labels, rows, prior)
     built = build(base, rows)
@@ -234,14 +232,11 @@ def joint_model(
 ) -> tuple[LatentModel, Seen]:
     """The model that `fit_joint` samples and the merged rows it sees, for `jtruth.latent.log_density`.
 
-    Arguments and errors are those of `fit_joint`; "random_effect" and `pseudo_counts` are refused where
-    `log_density` does not hold them.
+    Arguments and errors are those of `fit_joint`; "random_effect" is refused.
     """
     built, _, observed, _ = laid_out(labels, y_pred, named_model(dependence)[0], gold, prior, priors)
     if built.other is not None:
         raise ValueError("random_effect is no table of states; fit_joint samples it")
-    if any(raters.alike is not None and raters.alike.known is not None for raters in built.model.raters):
-        raise ValueError("pseudo_counts need a fixed prior here: give priors.diagonal too, 2.0 is usual")
     return built.model, seen_of(observed)
 
 
