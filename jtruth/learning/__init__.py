@@ -1,4 +1,4 @@
-"""What is the noisy-label model? Learn it, and the class prior, from the labels themselves."""
+"""Learn the noisy-label model and the class prior from the labels themselves."""
 
 from typing import TYPE_CHECKING
 from typing import Any as _Any
@@ -43,7 +43,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> _Any:
-    """`fit_nuts` when it is asked for (PEP 562): it needs NumPyro, and nothing else here does."""
+    """`fit_nuts` on first use (PEP 562), because it imports NumPyro."""
     if name != "fit_nuts":
         raise AttributeError(f"module 'jtruth.learning' has no attribute {name!r}")
     from jtruth.learning.annotation import bayes

@@ -37,8 +37,8 @@ def fit_known_classes(
     Args:
         labels, key, gold: see `jtruth.learning.methods`; at least one known class is needed.
         prior: (classes,) known class prior; shares of the gold classes if None, which needs random gold.
-        pseudo: pseudo-labels on the diagonal of each row, and as many spread over the rest; and `pseudo` in
-            all, spread over the classes, for the prior.
+        pseudo: pseudo-labels on the diagonal of each row, as many spread over the rest, and as many for the
+            prior, spread over the classes.
 
     Returns:
         A `Fit` with `interval`, at the mean of the posterior. Its own, (labelers, classes, classes) each:
@@ -95,7 +95,7 @@ def check_consistency(
 
     Args:
         prior, matrices: estimates.
-        number: how many labels each labeler gave; those without are left out.
+        number: labels of each labeler; those without are left out.
         num_samples: samples behind the prior.
         workers: names, for the sentences.
     """

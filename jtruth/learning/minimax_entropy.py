@@ -4,10 +4,8 @@ Given the class c of sample i, labeler t gives label k with a probability propor
 
     exp(sigma_t[c, k] + tau_i[c, k]),
 
-sigma a labeler's confusion and tau the sample's own difficulty. The paper arrives there by a game: of all
-distributions of labels whose expected counts by labeler and by sample are those observed (up to a penalised
-slack) take that of most conditional entropy, and choose the classes so that this most is least. The dual, its
-(12), is what is computed here: the maximum over sigma and tau of
+sigma a labeler's confusion and tau the sample's. This is the dual of a game, (12) there: the maximum over
+sigma and tau of
 
     sum_i log sum_c prior[c] prod_t p(z_it | c)  -  alpha/2 |sigma|^2  -  beta/2 |tau|^2,
 
@@ -82,13 +80,13 @@ def fit_minimax_entropy(
     max_steps: int = 5000,
     tol: float = 1e-6,
 ) -> Fit:
-    """Consensus by regularised minimax conditional entropy (Zhou et al. 2015).
+    """Consensus by regularized minimax conditional entropy (Zhou et al. 2015).
 
     Args:
         labels, key, gold: see `jtruth.learning.methods`.
         prior: (classes,) known class prior; uniform if None, as in the paper.
-        strength: of the penalties, gamma in the paper, there between 1/4 and 4 by cross-validation. Where
-            labelers gave few labels more of it makes all labelers, and then all classes, alike.
+        strength: of the penalties, gamma in the paper, there between 1/4 and 4 by cross-validation. With few
+            labels of each labeler, more of it makes all labelers, and then all classes, alike.
         max_steps, tol: of L-BFGS; `tol` is the largest entry of the gradient.
 
     Returns:

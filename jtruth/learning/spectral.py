@@ -72,8 +72,8 @@ def fit_kos(
         max_steps, tol: of the iteration.
 
     Returns:
-        `Fit`. Its own: `score` (samples,), above 0 for class 1, its size has no unit; `weight` (labelers,),
-        how much a labeler is believed, below 0 who says the opposite.
+        `Fit`. Its own: `score` (samples,), above 0 for class 1, without a unit; `weight` (labelers,), the
+        reliability of a labeler, below 0 for one who reports the opposite class.
 
     >>> rng = np.random.default_rng(0)
     >>> y = rng.integers(0, 2, 60)
@@ -169,7 +169,7 @@ def triplet_moments(
 def _strengths(
     covariance: np.ndarray, pairs: np.ndarray, samples: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """v and v^2 of every labeler, from all triples with it; most are right, so most v are positive."""
+    """v and v^2 of every labeler, from all triples; the sign makes most v positive."""
     weighted = pairs * covariance
     cube = np.einsum("tu,ut->t", weighted @ weighted, weighted)
     total = np.einsum("tu,ut->t", pairs @ (weighted * covariance), pairs)

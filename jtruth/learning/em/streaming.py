@@ -1,20 +1,19 @@
-"""Labels that come day by day: the fit of yesterday, and today's labels, give the fit of today.
+"""Dawid and Skene's model for labels that come day by day.
 
-`begin_stream` fits Dawid and Skene's model to the first labels; `update` adds labels to what it returned. Of
-the samples the distinct rows of labels are kept and how many have each (`patterns`), so an update ends where
-a fit of all labels together would, at a fixed point of the same EM. It begins at yesterday's parameters;
-where the likelihood has several maxima a stream stays with its own.
+`begin_stream` fits the first labels; `update` adds labels to its result. Of the samples only the distinct
+rows of labels and their numbers are kept (`patterns`), so an update ends at a fixed point of the EM of all
+labels together, starting at the parameters of the day before.
 
 `close` forgets the samples: they stay as expected counts of labels at the parameters of that day (the
-incremental EM of Neal and Hinton 1998, nothing visited again). From then on an update takes memory and time
-by its own labels alone, and answers a little differently from a fit of all (`benchmarks/streaming.py`).
-Labels of a closed sample that come later are taken for those of a new one: close what is finished.
+incremental EM of Neal and Hinton 1998). From then on an update takes memory and time for its own labels only,
+and its result differs a little from a fit of all (`benchmarks/streaming.py`). Later labels of a closed sample
+count as those of a new one, so close finished samples only.
 
-A table larger than memory is one query for whatever holds it (`stream_of_table`): an engine groups it, and
-only the distinct rows come here. Such samples have no names, as after `close`, but they learn.
+A table larger than memory is grouped by its own engine (`stream_of_table`), and only the distinct rows come
+here. Such samples have no names, as after `close`.
 
 On disk a stream is a checkpoint (`jtruth.latent.checkpoint`). A state is written only over one whose sets of
-labels it has counted, so that of two processes that update one file the slower is refused.
+labels it has counted, so of two processes that update one file the slower is refused.
 """
 
 import json
@@ -53,7 +52,7 @@ _DOUBT = 1e-4  # in yesterday's matrices: what they call impossible, EM could ne
 
 
 class Stream(NamedTuple):
-    """All that is known after some days of labels; `update` makes the next one and changes nothing."""
+    """The fit after some days of labels; `update` makes the next one."""
 
     prior: Float[np.ndarray, " classes"]
     matrices: Float[np.ndarray, "labelers classes classes"]  # rows: true class; columns: given label
@@ -86,7 +85,7 @@ class Stream(NamedTuple):
 
     @property
     def pseudo_counts(self) -> tuple[Float[np.ndarray, " classes"], Float[np.ndarray, "t classes classes"]]:
-        """What joins the counts of an M step, smoothing and closed samples: of the prior, of the matrices."""
+        """Counts added in an M step, smoothing and closed samples: of the prior, of the matrices."""
         rows = self.smoothing.rows(len(self.classes))
         return self.smoothing.prior + self.closed_prior, rows + self.closed_matrices
 
@@ -104,7 +103,7 @@ class Stream(NamedTuple):
         return labels.with_names(tasks=self.tasks, workers=self.workers, classes=self.classes)
 
     def noise_model(self) -> Any:
-        """The matrices as `jtruth.noise.ConfusionMatrices`, the form that testing and training take."""
+        """The matrices as `jtruth.noise.ConfusionMatrices`."""
         from jtruth.noise import ConfusionMatrices
 
         return ConfusionMatrices(self.matrices)
@@ -114,11 +113,11 @@ def begin_stream(
     labels: Labels, *, smoothing: Smoothing = MAXIMUM_LIKELIHOOD, when: np.ndarray | None = None,
     max_steps: int = 10_000, tol: float = 1e-8,
 ) -> Stream:  # fmt: skip
-    """The first day: a fit of these labels by EM from majority vote, as `fit_dawid_skene` would.
+    """The first day: a fit of these labels by EM from the majority vote, as `fit_dawid_skene`.
 
     Args:
-        labels: with the names of tasks and workers, by which later labels are known to be of the same.
-        smoothing, max_steps, tol: as in `fit_dawid_skene`; the smoothing holds for all later days.
+        labels: with the names of tasks and workers, by which later labels are matched.
+        smoothing, max_steps, tol: as in `fit_dawid_skene`; the smoothing is of all later days too.
         when: (samples,) when each was labelled, in seconds or any numbers; to find labelers who change.
 
     Raises:
@@ -148,13 +147,13 @@ def update(
 
     Args:
         state: of `begin_stream`, `update`, `close` or `read_stream`.
-        new_labels: of the same classes; tasks and workers are known by their names.
-        when: as in `begin_stream`, of the samples of `new_labels`; one that comes again keeps its first.
+        new_labels: of the same classes; tasks and workers are matched by their names.
+        when: as in `begin_stream`, of the samples of `new_labels`; a known sample keeps its first.
         max_steps, tol: as in `fit_dawid_skene`.
 
     Raises:
-        ValueError: other classes; these very labels were counted before; a worker labelled a task that he
-            has labelled; no names. The state is as it was.
+        ValueError: other classes; labels that were counted before; a worker who labelled a task again; no
+            names.
 
     >>> monday = Labels.from_long(list("aabbcc"), list("xyxyxy"), [0, 0, 1, 1, 0, 1])
     >>> tuesday = Labels.from_long(list("abcddd"), list("zzzxyz"), [0, 1, 1, 1, 1, 1], num_classes=2)
@@ -177,22 +176,23 @@ def stream_of_table(
     smoothing: Smoothing | Callable[[int], Smoothing] = MAXIMUM_LIKELIHOOD,
     progress: Callable[[int, int], None] = lambda done, planned: None,
 ) -> Stream:
-    """The fit of all labels of a lazy table, as `begin_stream` would find it, from its distinct patterns.
+    """The fit of all labels of a lazy table, as of `begin_stream`, from its distinct patterns.
 
     Args:
-        frame: a Polars LazyFrame, a relation of DuckDB, a PySpark frame, or whatever narwhals calls lazy; a
-            row for each label, in any order. Where workers labelled a task again the codes of all labels must
-            fit into memory; the most frequent counts.
+        frame: a Polars LazyFrame, a relation of DuckDB, a PySpark frame, or another frame that narwhals calls
+            lazy; a row for each label, in any order. If workers labelled a task again, the most frequent
+            label counts, and the codes of all labels must fit into memory.
         task, worker, label: names of its columns.
-        classes: names in order of their codes; left out, the different labels, sorted.
+        classes: names in order of their codes; if None the different labels, sorted.
         missing: "error" or "drop", for rows without a label.
         smoothing: as in `begin_stream`, or a function of the number of classes; intervals
             (`jt.evaluation.quick_labelers`) need some.
         progress: called with (parts of the tasks counted, all parts).
 
     Returns:
-        A stream whose samples have no names: `tasks` and `class_posterior` are empty. Its warnings hold what
-        `Labels.from_frame` would note.
+        A stream whose samples have no names: `tasks` and `class_posterior` are empty. Its warnings include
+            the
+        notes of `Labels.from_frame`.
 
     Raises:
         ValueError: a table in memory, and what `Labels.from_frame` refuses.
@@ -249,7 +249,7 @@ def _nameless(state: Stream) -> Stream:
 
 
 def close(state: Stream) -> Stream:
-    """Forget the samples, keep what they say of labelers and classes at the parameters of today."""
+    """Forget the samples, and keep their expected counts at the parameters of today."""
     posterior = posterior_of(state.patterns, state.prior, state.matrices)
     counts, products = expected_counts(state.patterns, posterior, len(state.workers))
     number = state.patterns.number
@@ -378,7 +378,7 @@ def _joined(state: Stream, new: Labels, when: np.ndarray | None) -> Stream:
 
 
 def _first_matrices(state: Stream, more: int) -> Stream:
-    """The state with matrices (the mean one), and room in the closed counts, for so many new labelers."""
+    """The state with the mean matrix and empty closed counts for so many new labelers."""
     classes = len(state.classes)
     mean = state.matrices.mean(axis=0) if len(state.matrices) else _host.diagonal_rows(classes, 0.7, 0.3)
     newcomers = np.broadcast_to(mean, (more, classes, classes))

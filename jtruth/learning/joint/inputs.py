@@ -1,4 +1,4 @@
-"""Arguments of `fit_joint`: the priors, and all of them checked before sampling."""
+"""Arguments of `fit_joint`, checked before sampling."""
 
 from typing import Any, NamedTuple
 
@@ -26,12 +26,11 @@ FEW, WEAK = 10.0, 0.1
 class DirichletPriors(NamedTuple):
     """Dirichlet concentrations of everything that is drawn, and where the chains start.
 
-    Where neither `diagonal` nor `off_diagonal_total` is given and a cell holds fewer than ten labels on
-    average, or labelers hardly agree more than if they guessed (Brennan and Prediger's coefficient below .1),
-    nothing is fixed: rows of one class are alike over labelers, and those of a classifier with fewer than ten
-    samples a cell, or with such labelers, over classes (`latent.models.alike`); in models of strata those
-    of each stratum by themselves. Labelers of two classes with ten labels a cell keep the fixed prior: alike
-    rows would move such answers by .17 of their standard deviation (`benchmarks/honesty.py dense`).
+    Without `diagonal` and `off_diagonal_total`, and with fewer than ten labels a cell on average or labelers
+    who hardly agree more than guesses (Brennan and Prediger's coefficient below .1), no prior of rows is
+    fixed: rows of one class are alike over labelers, and those of a classifier with so few samples or such
+    labelers over classes (`latent.models.alike`), in models of strata within each stratum. Otherwise alike
+    rows would move answers by .17 of their standard deviation (`benchmarks/honesty.py dense`).
     """
 
     prior_concentration: Any = 1.0  # of the class prior pi, a number or (classes,)
@@ -71,7 +70,7 @@ def checked_predictions(labels: Labels, y_pred: Any, num_symbols: int | None) ->
 
 
 def checked_priors(labels: Labels, y_pred, symbols: int, gold, prior, priors: DirichletPriors) -> LatentModel:
-    """Class prior and rows under independence: alike where they hold little and no prior is given."""
+    """Class prior and rows under independence; rows are alike if labels are few and no prior is given."""
     classes = labels.num_classes
     prior_concentration, diagonal, off_diagonal_total, classifier_concentration, *_ = priors
     alike = diagonal is None and off_diagonal_total is None
@@ -125,7 +124,7 @@ def weak_labels(labels: Labels) -> bool:
 def share_groups(
     shares: str, labels: Labels, rows: Rows, prior: Any
 ) -> tuple[np.ndarray | None, np.ndarray | None]:
-    """The group of each row, and the share of the samples in each group; None where one prior is for all."""
+    """The group of each row, and the share of the samples in each group; None with one prior for all."""
     choose("shares", shares, ("one", "by_number"))
     if shares == "one":
         return None, None
@@ -141,8 +140,8 @@ def share_groups(
 def vote_start(start: Any, rows: Rows) -> np.ndarray:
     """(rows, classes) where EM starts: vote shares, or the mean of `start` over the samples of each row.
 
-    Gold of every class shows how the labelers name the classes; labels are then read as the gold says, or EM
-    would climb from the votes of labelers who are mostly wrong to a mode that denies the gold.
+    With gold of every class they are class posteriors by the matrices of the gold alone: from the votes of
+    labelers who are mostly wrong, EM would climb to a mode that contradicts the gold.
     """
     classes = rows.labels.num_classes
     if start is None:

@@ -1,14 +1,14 @@
-"""How good are classifier, labelers and labels when nobody knows how the labelers err? The joint posterior.
+"""The joint posterior of classifier, labelers and labels when error rates are unknown.
 
 The classifier under test is one more rater. Class prior pi, every labeler's confusion matrix, the
 classifier's matrix K and the true classes are drawn together given all labels and predictions. A draw of the
-true classes is one of the count table n[c, u] (how good was it on these samples), a draw of (pi, K) one of
-the population (how good is it): different questions with different widths, and `tables` asks which.
+true classes is one of the count table n[c, u] of these samples, a draw of (pi, K) one of the population;
+`tables` asks which.
 
-Prior: pi ~ Dirichlet(1), every row of a matrix ~ Dirichlet with 2 on the diagonal and 1 in all off it.
-Where given the class all raters err independently, nominal 95 % intervals hold the truth about as often as
-they say (`benchmarks/honesty.py learned`). Where raters share errors no number here is right: `dependence`
-offers other models, gold labels are the remedy.
+Prior: pi ~ Dirichlet(1), every row of a matrix ~ Dirichlet with 2 on the diagonal and 1 spread over the rest.
+Where raters err independently given the class, 95 % intervals cover the truth about as often
+(`benchmarks/honesty.py learned`). Where raters share errors, no number here is right: `dependence` offers
+other models, gold labels are the remedy.
 """
 
 from typing import Any, NamedTuple
@@ -100,15 +100,15 @@ class JointPosterior(NamedTuple):
 
     @property
     def usable(self) -> bool:
-        """Identified, and no class has exchanged its name; what is not should not be shown as numbers."""
+        """Whether the labels identify the model, and no classes have exchanged names."""
         return self.identified and not self.switched
 
     def tables(self, target: str) -> Float[np.ndarray, "draws classes symbols"]:
         """Draws of the table (true class, predicted symbol) that metrics are functions of.
 
         Args:
-            target: "in-sample", the numbers of samples at hand; or "population", the probabilities
-                pi[c] K[c, u] for a new sample.
+            target: "in-sample", counts of the samples at hand; or "population", the probabilities pi[c] K[c,
+                u] of a new sample.
         """
         check.choose("target", target, ("in-sample", "population"))
         if self.classifier is None or self.counts is None:
@@ -134,19 +134,18 @@ def fit_joint(
 
     Args:
         labels: noisy labels. Several labels of a sample by one labeler count as independent.
-        key: of whatever is drawn: a whole number or a JAX key; 0 if None.
+        key: a whole number or a JAX key; 0 if None.
         y_pred: (samples,) predicted symbols 0..U-1, -1 where there is none; None: only learn the labelers.
-            They are the classes unless `priors.num_symbols` says that they are others.
+            They are the classes unless `priors.num_symbols` is given.
         gold: (samples,) known classes, -1 where unknown. They are certain.
-        prior: (classes,) known class prior, held fixed; by default it is drawn too.
-        priors: Dirichlet concentrations, earlier counts, and where to start.
+        prior: (classes,) known class prior; by default it is drawn too.
+        priors: Dirichlet concentrations, and where to start.
         dependence: "independent"; "shared_strata" (samples easy or hard for all), "labeler_strata" (for the
             labelers only), "random_effect" (difficulty is gradual, two classes), "copying" (the classifier
             repeats labels). Or a function that builds another model, as those of `models` do; its
             `fixed_share` makes one of these with a known share of dependent samples.
-        effort: when to stop, whether to compute log p(one sample | draw) too, where progress is reported. Its
-            `mesh`, a `jax.sharding.Mesh` over one axis, has devices that share the samples
-            (docs/many_devices.md); the draws depend on how many it has, not on which.
+        effort: when to stop, pointwise log-likelihoods, progress, and a `mesh` of devices that share the
+            samples (docs/many_devices.md); the draws depend on how many devices it has, not on which.
 
     Returns:
         `JointPosterior`; look at `warnings` and `usable` first.
@@ -207,7 +206,7 @@ def laid_out(
     prior: Any = None,
     priors: DirichletPriors = WEAK_PRIORS,
 ) -> tuple[Built, Rows, Observed, np.ndarray | None]:
-    """The arguments of `fit_joint`, checked: a model, what it sees, the share of samples in each group."""
+    """The checked arguments of `fit_joint`: a model, its data, the share of samples in each group."""
     y_pred, symbols = checked_predictions(labels, y_pred, priors.num_symbols)
     known, _ = gold_and_prior(labels, gold, None)
     base = checked_priors(labels, y_pred, symbols, known, prior, priors)
@@ -241,7 +240,7 @@ def joint_model(
 
 
 def density_of(built: Built, observed: Observed) -> Model | None:
-    """The model as a log density of what was observed; None where it has none, or is too large for one."""
+    """The model as a log density of the data; None where it has none, or is too large for one."""
     if built.other is None:
         return tempered_model(built.model, observed)
     return model_of(*built.other(number_of_groups(observed)), observed, built.model.num_classes)
@@ -250,7 +249,7 @@ def density_of(built: Built, observed: Observed) -> Model | None:
 def gather(
     run: GibbsRun, labels: Labels, rows: Rows, built: Built, not_identified: str | None, dependence: str
 ) -> JointPosterior:  # fmt: skip
-    """The run as a `JointPosterior`, with its doubts."""
+    """The run as a `JointPosterior`, with its warnings."""
     draws = {name: values.reshape(-1, *values.shape[2:]) for name, values in run.draws.items()}
     chains, sweeps = run.draws["prior"].shape[:2]
     matrices = run.large["matrices"]
