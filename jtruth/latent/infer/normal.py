@@ -280,7 +280,7 @@ class Dist(NamedTuple):
     def draw(
         self, root: Float[np.ndarray, "P P"], number: int, rng: np.random.Generator
     ) -> tuple[Float[np.ndarray, "draws P"], Float[np.ndarray, " draws"]]:
-        """Logs of all probabilities, steps being root @ noise, and the log density (of log p_k - log p_last)."""
+        """Logs of all probabilities, with steps root @ noise, and log densities (of log p_k - log p_last)."""
         last = np.append(self.starts[1:], self.p.size) - 1
         free = np.delete(np.arange(self.p.size), last)
         of_entry = last[np.searchsorted(last, free)]  # the last entry of its row
