@@ -101,11 +101,13 @@ class Program:
 
     def begin(self, keys, init, args):
         """Start every chain at its initial values plus jitter; the state of NUTS, chains first."""
+        from numpyro import handlers
         from numpyro.distributions import biject_to
 
         def one(key, init):
             key_model, key_jitter, key_run = jax.random.split(key, 3)
-            sites = _trace(self.model, init, key_model, args).items()
+            inside = handlers.seed(handlers.substitute(self.model, data=init), key_model)
+            sites = handlers.trace(inside).get_trace(*args).items()
             latent = {k: s for k, s in sites if s["type"] == "sample" and not s["is_observed"]}
             z = {k: biject_to(s["fn"].support).inv(s["value"]) for k, s in latent.items()}
             flat, unflatten = ravel_pytree(z)
@@ -222,13 +224,6 @@ def _advanced(
                 save(file, state, pieces, done)
             tell(done, total)
     return pieces
-
-
-def _trace(model, values, key, args):
-    """All sites of one run of the model, with these values put in."""
-    from numpyro import handlers
-
-    return handlers.trace(handlers.seed(handlers.substitute(model, data=values), key)).get_trace(*args)
 
 
 def gather(samples: dict, statistics: dict, num_warmup: int) -> NutsRun:

@@ -292,31 +292,6 @@ def _hierarchical(hyper: Hyper, labelers: int) -> dict[str, dist.Distribution]:
     }
 
 
-def _alike(hyper: Hyper, labelers: int) -> dict[str, Any]:
-    """Rows of one class are similar over labelers: as `latent.models.alike`, with the rows sampled too.
-
-    right[t, c] ~ Beta(mean[c] kappa[c], (1 - mean[c]) kappa[c]), errors[t, c] ~ Dirichlet(alpha[c] q[c]) with
-    q[c, u] proportional to share[u]^pull[c]; two classes have one wrong label and no pattern. With few labels
-    of a labeler NUTS may need target_accept=.99.
-    """
-    classes = hyper["log_share"].shape[0]
-    distributions = {"mean": dist.Beta(*hyper["mean_prior"]), "log_kappa": dist.Normal(*hyper["log_kappa"])}
-    if classes > 2:
-        distributions |= {"log_alpha": dist.Normal(*hyper["log_alpha"]), "pull": dist.Uniform(0.0, 1.0)}
-    p: dict[str, Any] = {
-        name: numpyro.sample(name, _many(distribution, classes))
-        for name, distribution in distributions.items()
-    }
-    kappa, shape = jnp.exp(p["log_kappa"]), (labelers, classes)
-    right = dist.Beta(p["mean"] * kappa, (1 - p["mean"]) * kappa).expand(shape).to_event(2)
-    p["right"] = numpyro.sample("right", right)
-    if classes > 2:
-        q = models.wrong_shares(hyper["log_share"], p["pull"])
-        wrong = dist.Dirichlet(jnp.exp(p["log_alpha"])[:, None] * q).expand(shape).to_event(2)
-        p["errors"] = numpyro.sample("errors", wrong)
-    return p
-
-
 def _strata(hyper: Hyper, labelers: int) -> dict[str, Any]:
     """Easy and hard samples, as `learning.joint.models.shared_strata`: labelers' rows around common ones."""
     weights = numpyro.sample("weights", _many(dist.Dirichlet(hyper["weights"])))
@@ -373,15 +348,6 @@ SPECS: dict[str, Spec] = {
                             "common": np.stack([diagonal_rows(c, 9, 1), diagonal_rows(c, 3, 3)], axis=1),
                             "strength": 6.0},
         start=models.strata_start,
-    ),
-    "alike": Spec(
-        sites=_alike,
-        channel=models.right_and_wrong,
-        # As `jtruth.latent.models.alike`, where log_share is that of the labels.
-        defaults=lambda c: {"log_share": np.zeros(c), "mean_prior": (2.0, 1.0),
-                            "log_kappa": (np.log(10.0), 1.5), "log_alpha": (np.log(c - 1), 1.5)},
-        start=models.alike_start,
-        any_sign=("log_share", "log_kappa", "log_alpha"),
     ),
     # Su 5.1.2: fallibility ~ high * Beta(a, b), (1, 1, .4) is U(0, .4); difficulty ~ Beta, as in Su 5.2.1.
     "difficulty_fallibility": Spec(

@@ -154,32 +154,9 @@ def even_errors(prior: AnyArray, log_weight: AnyArray, log_right: Any, log_wrong
 
 def logit_rows(off: Float[AnyArray, "*labelers classes others"]) -> Float[Array, "*labelers classes classes"]:
     """Matrices from logits of the wrong labels, in order without the diagonal; the right one has logit 0."""
-    logits = jnp.where(np.eye(off.shape[-2], dtype=bool), 0.0, _off_diagonal(off))
-    return jax.nn.softmax(logits, axis=-1)
-
-
-def _off_diagonal(off: AnyArray) -> AnyArray:
-    """(..., classes, classes) of (..., classes, others); what is on the diagonal means nothing."""
     true, observed = np.indices((off.shape[-2], off.shape[-2]))
-    return off[..., true, np.where(observed < true, observed, np.maximum(observed - 1, 0))]
-
-
-def right_and_wrong(p: Parameters, hyper: Hyper, num_labelers: int) -> Channel:
-    """Rows from how often each is right and how its wrong labels are shared, in order; of two classes one."""
-    right, classes = p["right"], p["prior"].shape[0]
-    share = (
-        _off_diagonal(p["errors"]) if "errors" in p else jnp.full((1, classes, classes), 1 / (classes - 1))
-    )
-    rows = jnp.where(np.eye(classes, dtype=bool), right[..., None], (1 - right)[..., None] * share)
-    return confusion_channel(p["prior"], rows)
-
-
-def wrong_shares(
-    log_share: Float[AnyArray, " classes"], pull: Float[AnyArray, " classes"]
-) -> Float[Array, "classes others"]:
-    """Mean shares of the wrong labels of each class, share[u]^pull[c], in order without the diagonal."""
-    others = np.array([[u for u in range(len(log_share)) if u != c] for c in range(len(log_share))])
-    return jax.nn.softmax(pull[:, None] * jnp.asarray(log_share)[others], axis=-1)
+    logits = off[..., true, np.where(observed < true, observed, np.maximum(observed - 1, 0))]
+    return jax.nn.softmax(jnp.where(true == observed, 0.0, logits), axis=-1)
 
 
 def beta_levels(a: float, b: float, most_labels: int) -> tuple[np.ndarray, np.ndarray]:
@@ -254,19 +231,6 @@ def wrong_logits(matrix):
     return np.log(matrix[off].reshape(len(matrix), -1) / np.diag(matrix)[:, None])
 
 
-def alike_start(prior, psi, hyper):
-    """Rows as they are; families at the mean row, as alike as the middle of the prior says."""
-    classes = prior.size
-    right = np.clip(np.diagonal(psi, axis1=1, axis2=2), 0.02, 0.98)
-    middle = np.zeros(classes)
-    start = {"prior": prior, "right": right, "mean": right.mean(axis=0), "log_kappa": middle + np.log(10.0)}
-    if classes == 2:
-        return start
-    wrong = psi[:, ~np.eye(classes, dtype=bool)].reshape(len(psi), classes, -1)
-    wrong = wrong / wrong.sum(axis=2, keepdims=True)
-    return start | {"errors": wrong, "log_alpha": middle + np.log(classes - 1), "pull": middle + 0.5}
-
-
 def fallibility_start(prior, matrices, hyper):
     """phi from the mean error (60) at the mean difficulty."""
     classes, mean = prior.size, np.exp(hyper["log_weight"]) @ hyper["difficulty"]
@@ -329,11 +293,11 @@ DIMS: dict[str, list[str]] = {  # axes of every site; ArviZ cannot have one that
     "population": [_CLASS, "wrong"], "spread": [_CLASS, "wrong"], "own": [_LABELER, _CLASS, "wrong"],
     "weights": [_CLASS, "stratum"], "common": [_CLASS, "stratum", _LABEL],
     "stratum_confusion": [_LABELER, _CLASS, "stratum", _LABEL], "classifier": [_CLASS, "predicted"],
-    "right": [_LABELER, _CLASS], "errors": [_LABELER, _CLASS, "wrong"], "spam": [_LABELER, _LABEL],
+    "spam": [_LABELER, _LABEL],
 } | {
     name: [_LABELER]
     for name in ("accuracy", "fallibility", "ability", "competence", "direction", "threshold")
-} | {name: [_CLASS] for name in ("mean", "log_kappa", "log_alpha", "pull")}  # fmt: skip
+}  # fmt: skip
 
 
 def coords(labels: Labels) -> dict[str, list[Any]]:

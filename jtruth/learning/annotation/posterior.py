@@ -220,8 +220,9 @@ def labeler_agreement(channel: Callable, draws: Draws, labels: Labels, hyper: Hy
     agreed = agreements(label)
     if not codes.size:
         return Agreement(pair, shared, agreed, np.zeros(0), np.zeros(0), float("nan"), float("nan"))
-    sets = simulated_labels(channel, draws, labeler, hyper, labels.num_labelers, key, REPLICATES)
-    simulated = np.stack([agreements(each) for each in sets])
+    rng, some = host_rng(key, "replicates"), channels(channel, draws, hyper, labels.num_labelers, REPLICATES)
+    simulated = [agreements(draw_labels(one, labels.num_labelers, rng, labeler)) for one in some]
+    simulated = np.stack(simulated)
     mean, sd = simulated.mean(axis=0), simulated.std(axis=0)
     scale = np.where(sd > 0, sd, 1.0)
     far = (((simulated - mean) / scale) ** 2).sum(axis=1)
@@ -230,13 +231,6 @@ def labeler_agreement(channel: Callable, draws: Draws, labels: Labels, hyper: Hy
     above, below = ((1 + c.sum()) / (1 + far.size) for c in (total >= all_agreed, total <= all_agreed))
     p_value = float((1 + (far >= observed).sum()) / (1 + far.size))
     return Agreement(pair, shared, agreed, mean, sd, min(2 * min(above, below), 1.0), p_value)
-
-
-def simulated_labels(channel, draws, labeler, hyper, num_labelers, key, replicates):
-    """Label sets (samples, width) drawn at `replicates` draws spread over all, one after the other."""
-    rng = host_rng(key, "replicates")
-    for one in channels(channel, draws, hyper, num_labelers, replicates):
-        yield draw_labels(one, num_labelers, rng, labeler)
 
 
 # of one point, whatever the model: models whose tables have equal sizes share the program

@@ -26,16 +26,8 @@ from jtruth._mesh import as_auto, mesh_axis, together
 from jtruth._random import seeded
 from jtruth._validation.in_range import check_not_negative
 from jtruth.labels import Labels
-from jtruth.learning._fit import (
-    Fit,
-    check_steps,
-    exchanged,
-    first_guess,
-    gold_and_prior,
-    known_prior,
-    not_converged,
-    unlabelled,
-)
+from jtruth.learning import _fit
+from jtruth.learning._fit import Fit, exchanged, gold_and_prior, known_prior, not_converged, unlabelled
 from jtruth.learning.em.columns import LabelColumns, bucket, columns_from_labels, longer
 from jtruth.learning.em.matrices import EMResult, dawid_skene_em
 
@@ -155,7 +147,7 @@ def _read(labels, smoothing, gold, prior, mesh, max_steps, tol):
             check_not_negative(value, f"smoothing.{name}")
         if fixed is not None and smoothing.prior:
             raise ValueError("prior is fixed, so smoothing.prior has no effect; give one of the two")
-        check_steps(max_steps, tol)
+        _fit.check_steps(max_steps, tol)
         return (None if gold is None else known), fixed
 
     if not is_shared(mesh):
@@ -210,7 +202,7 @@ def _fitted(labels, gold, prior, smoothing, mesh=None, **steps) -> Fit:
     if mesh is not None:
         columns = _in_common(columns, mesh, padded * classes)
     shares = np.zeros((columns.weight.size, classes))
-    shares[row] = first_guess(labels, gold)
+    shares[row] = _fit.first_guess(labels, gold)
     pseudo_counts = np.full(classes, smoothing.prior), np.tile(smoothing.rows(classes), (size, 1, 1))
     end = climbed(columns, shares, pseudo_counts, prior, mesh, **steps)
     p = here(end.class_posterior).astype(np.float64, copy=False)  # no copy where rows are the samples

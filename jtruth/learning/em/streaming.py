@@ -32,15 +32,8 @@ from jtruth._validation.in_range import check_shape
 from jtruth.labels import Labels, must_be_labels
 from jtruth.latent.checkpoint import Checkpoint, digest
 from jtruth.learning._fit import check_steps, first_guess, not_converged
-from jtruth.learning.em.columns import (
-    CodedPatterns,
-    bucket,
-    columns_of,
-    expected_counts,
-    merge_patterns,
-    posterior_of,
-    rows_of,
-)
+from jtruth.learning.em import columns
+from jtruth.learning.em.columns import CodedPatterns, expected_counts, merge_patterns, posterior_of, rows_of
 from jtruth.learning.em.dawid_skene import MAXIMUM_LIKELIHOOD, Smoothing, climbed
 
 _MARK = "stream of labels, Dawid and Skene's model, format 2"
@@ -203,11 +196,11 @@ def stream_of_table(
     >>> state.workers, state.classes, state.patterns.number.tolist(), state.converged
     (('a', 'b', 'c'), ('x', 'y'), [1, 1, 1], True)
     """
-    columns = {"task": task, "worker": worker, "label": label}
+    names_of = {"task": task, "worker": worker, "label": label}
     of_classes = smoothing if callable(smoothing) else lambda _: smoothing
-    found = lazy_patterns(frame, columns, classes, missing, progress)
+    found = lazy_patterns(frame, names_of, classes, missing, progress)
     if found is None:
-        labels = Labels.from_frame(frame, **columns, classes=classes, missing=missing)
+        labels = Labels.from_frame(frame, **names_of, classes=classes, missing=missing)
         state = begin_stream(labels, smoothing=of_classes(labels.num_classes))
         return _nameless(state)._replace(warnings=(*state.warnings, *labels.notes))
     (labeler, symbol, length, number), workers, names, notes = found
@@ -223,15 +216,15 @@ def _climbed(state: Stream, mark: str, max_steps: int = 10_000, tol: float = 1e-
     """Parameters by EM, from those of `state`, on the first day from votes; `mark`: digest of new labels."""
     size, classes = len(state.workers), len(state.classes)
     unknown = np.full(state.patterns.number.size, -1, np.int32)
-    columns = columns_of(state.patterns, unknown, bucket(size) * classes)
-    start = np.zeros((columns.weight.size, classes))
+    data = columns.columns_of(state.patterns, unknown, columns.bucket(size) * classes)
+    start = np.zeros((data.weight.size, classes))
     likely = (1 - _DOUBT) * state.matrices + _DOUBT / classes
     start[: unknown.size] = (
         posterior_of(state.patterns, state.prior, likely)
         if state.batches
         else first_guess(state.patterns.labels(size, classes), None)
     )
-    result = climbed(columns, start, state.pseudo_counts, None, max_steps=max_steps, tol=tol)
+    result = climbed(data, start, state.pseudo_counts, None, max_steps=max_steps, tol=tol)
     converged, steps = bool(result.converged), int(result.num_steps)
     return state._replace(
         prior=np.asarray(result.prior),

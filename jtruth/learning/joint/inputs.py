@@ -97,18 +97,11 @@ def checked_priors(labels: Labels, y_pred, symbols: int, gold, prior, priors: Di
     raters = [Raters(labelers, every, alike=alike_labelers)]
     if classifier is not None:
         raters.append(Raters(classifier[None], every, alike=alike_classifier))
-    class_prior, fixed = _class_prior(labels, gold, prior, prior_concentration)
-    return LatentModel(class_prior, tuple(raters), fixed)
-
-
-def _class_prior(labels: Labels, gold: Any, prior: Any, concentration: Any) -> tuple[np.ndarray, bool]:
-    """Concentrations of the class prior, or the prior itself; whether it is fixed."""
-    classes = labels.num_classes
-    if prior is None:
-        alpha = np.asarray(concentration, np.float64)
-        alpha = np.full(classes, alpha) if alpha.ndim == 0 else alpha
-        return _numbers("prior_concentration", alpha, (classes,), positive=True), False
-    return known_prior(prior, labels.class_names, np.zeros(0, np.int64) if gold is None else gold), True
+    if prior is not None:
+        return LatentModel(known_prior(prior, labels.class_names, gold), tuple(raters), True)
+    alpha = np.asarray(prior_concentration, np.float64)
+    alpha = np.full(classes, alpha) if alpha.ndim == 0 else alpha
+    return LatentModel(_numbers("prior_concentration", alpha, (classes,), positive=True), tuple(raters))
 
 
 def prior_decides(labels: Labels) -> bool:

@@ -21,17 +21,9 @@ from jtruth._one_line import one_line
 from jtruth._random import seeded
 from jtruth._validation import present
 from jtruth.labels import Labels
-from jtruth.latent import STANDARD, Effort, run_gibbs
+from jtruth.latent import STANDARD, Effort, fit, run_gibbs
 from jtruth.latent.density import Seen
-from jtruth.latent.fit import (
-    RowLikelihood,
-    model_of,
-    of_gibbs,
-    of_tempering,
-    run_tempered,
-    tempered_model,
-    tempered_run,
-)
+from jtruth.latent.fit import RowLikelihood
 from jtruth.latent.infer.gibbs import GibbsRun
 from jtruth.latent.infer.normal import has_normal_dist, run_normal
 from jtruth.latent.model import LatentModel, Model, Observed
@@ -45,23 +37,9 @@ from jtruth.latent.rows import (
 )
 from jtruth.latent.walk import Convergence
 from jtruth.learning._fit import gold_and_prior
+from jtruth.learning.joint import guard, inputs
 from jtruth.learning.joint.draws import EFFECT, LogPrior, joint_digest, log_prior, mean_share
-from jtruth.learning.joint.guard import (
-    away_from,
-    believing_each,
-    check_identified,
-    check_switching,
-    several_modes,
-)
-from jtruth.learning.joint.inputs import (
-    WEAK_PRIORS,
-    DirichletPriors,
-    checked_predictions,
-    checked_priors,
-    prior_decides,
-    share_groups,
-    vote_start,
-)
+from jtruth.learning.joint.inputs import WEAK_PRIORS, DirichletPriors
 from jtruth.learning.joint.models import Build, Built, named_model
 
 _COMPARED = ("prior", "mean_diagonal", "classifier")  # where several modes are looked for
@@ -166,27 +144,27 @@ def fit_joint(
     named = np.unique(rows.gold[rows.gold >= 0]).size == labels.num_classes
     kept = joint_digest(model, effort, labeler_share=copied, group_share=group_share,
                         shared=built.other is not None, named=named)  # fmt: skip
-    first = vote_start(priors.start, rows).T[:, None, :] * built.start_strata  # states where EM starts
+    first = inputs.vote_start(priors.start, rows).T[:, None, :] * built.start_strata  # states where EM starts
     start = np.ascontiguousarray(first.reshape(-1, first.shape[2]))
     asked = given_start or effort.device or effort.chains or effort.mesh is not None
-    usual = not asked and effort.normal is None and not prior_decides(labels)
+    usual = not asked and effort.normal is None and not inputs.prior_decides(labels)
     run, here = None, not (given_start or effort.device or effort.mesh is not None)
     seen = rows.y_pred[rows.row_of_sample] if len(model.raters) > 1 else None
-    doubt = check_identified(labels, seen, rows.gold[rows.row_of_sample])
+    doubt = guard.check_identified(labels, seen, rows.gold[rows.row_of_sample])
     if doubt is not None and effort.normal is None:
         effort = effort._replace(normal=True)  # the draws that cost least are enough for a refusal
     if (usual or effort.normal) and built.other is None and has_normal_dist(model):
-        starts = start, *believing_each(rows)
+        starts = start, *guard.believing_each(rows)
         run = run_normal(model, observed, key=key, starts=starts, digest=kept, effort=effort)
     if run is None and built.other is not None:
         if given_start or effort.mesh is not None:
             raise ValueError(f"{name} starts from its prior, on one device: leave priors.start and mesh out")
         made = present(density_of(built, observed), "a log density")
-        run = run_tempered(made, observed, kept, key=key, effort=effort)
+        run = fit.run_tempered(made, observed, kept, key=key, effort=effort)
     if run is None and here:
-        run = tempered_run(model, observed, kept, key=key, effort=effort)
+        run = fit.tempered_run(model, observed, kept, key=key, effort=effort)
     if run is None:
-        away = None if given_start else away_from(model, rows)
+        away = None if given_start else guard.away_from(model, rows)
         run = run_gibbs(model, observed, key=key, start=start, away=away, digest=kept, effort=effort)
     if group_share is not None:  # the log prior of their class shares is left out
         built = built._replace(model=model._replace(class_fixed=True))
@@ -194,8 +172,8 @@ def fit_joint(
     if not effort.pointwise:
         return posterior
     if run.evidence is not None:
-        return posterior._replace(pointwise=of_tempering(run.large["log_p"], rows.row_of_sample))
-    return posterior._replace(pointwise=of_gibbs(model, observed, run.large))
+        return posterior._replace(pointwise=fit.of_tempering(run.large["log_p"], rows.row_of_sample))
+    return posterior._replace(pointwise=fit.of_gibbs(model, observed, run.large))
 
 
 def laid_out(
@@ -207,11 +185,11 @@ def laid_out(
     priors: DirichletPriors = WEAK_PRIORS,
 ) -> tuple[Built, Rows, Observed, np.ndarray | None]:
     """The checked arguments of `fit_joint`: a model, its data, the share of samples in each group."""
-    y_pred, symbols = checked_predictions(labels, y_pred, priors.num_symbols)
+    y_pred, symbols = inputs.checked_predictions(labels, y_pred, priors.num_symbols)
     known, _ = gold_and_prior(labels, gold, None)
-    base = checked_priors(labels, y_pred, symbols, known, prior, priors)
+    base = inputs.checked_priors(labels, y_pred, symbols, known, prior, priors)
     rows = merge_samples(labels, y_pred, None if gold is None else known)
-    group, group_share = share_groups(priors.shares, labels, rows, prior)
+    group, group_share = inputs.share_groups(priors.shares, labels, rows, prior)
     built = build(base, rows)
     seen = [label_columns(rows.labels)]
     if y_pred is not None or built.other is not None:
@@ -242,8 +220,8 @@ def joint_model(
 def density_of(built: Built, observed: Observed) -> Model | None:
     """The model as a log density of the data; None where it has none, or is too large for one."""
     if built.other is None:
-        return tempered_model(built.model, observed)
-    return model_of(*built.other(number_of_groups(observed)), observed, built.model.num_classes)
+        return fit.tempered_model(built.model, observed)
+    return fit.model_of(*built.other(number_of_groups(observed)), observed, built.model.num_classes)
 
 
 def gather(
@@ -258,8 +236,10 @@ def gather(
     by_state = run.state_posterior[rows.row_of_sample]
     by_class = by_state.reshape(labels.num_samples, labels.num_classes, -1).sum(axis=2)
     model, gold = built.model, rows.gold[rows.row_of_sample]
-    switched = check_switching(_rater_means(run, labels), labels.class_names, gold)
-    several = several_modes({k: run.draws[k] for k in _COMPARED if k in run.draws}) if run.apart else None
+    switched = guard.check_switching(_rater_means(run, labels), labels.class_names, gold)
+    several = (
+        guard.several_modes({k: run.draws[k] for k in _COMPARED if k in run.draws}) if run.apart else None
+    )
     # of draws that only repeat the prior nobody need know whether they are good
     doubts = (not_identified, switched, several, None if not_identified else run.convergence.sentence())
     same = ("prior", "labeler_accuracy", "classifier", "counts", "weights", "right", "class_counts")
