@@ -144,7 +144,7 @@ def stratified(p: Parameters, hyper: Hyper, num_labelers: int) -> Channel:
 
 
 def even_errors(prior: AnyArray, log_weight: AnyArray, log_right: Any, log_wrong: Any) -> Channel:
-    """Labelers who spread their errors evenly, from log p(right) and log p(wrong) (labelers, levels)."""
+    """Labelers with even errors, from log p(right) and log p(wrong) (labelers, levels)."""
     classes = prior.shape[0]
     right = jnp.eye(classes, dtype=bool)[None, :, :, None]
     each = log_wrong - np.log(classes - 1)
@@ -221,7 +221,7 @@ def default_rows(classes: int) -> Hyper:
 
 
 def mean_accuracy(prior, matrices):
-    """(labelers,) probability to be right, kept off the ends."""
+    """(labelers,) accuracies, kept in [.05, .95]."""
     return np.clip(np.einsum("c,tcc->t", prior, matrices), 0.05, 0.95)
 
 
