@@ -39,7 +39,7 @@ class Seen(NamedTuple):
     """The rows of a data set; filling rows stand for no sample."""
 
     # (rows, K + V) how often each thing was seen, and which group the row is of; or whole numbers, (rows,
-    # most): which things were, and K + group; K + V and above says nothing
+    # most): which things were, and K + group; K + V and above is nothing
     design: Any
     offset: Any  # (rows, S) what else is known, such as the class of gold samples
     times: Any  # (rows,) samples that it stands for

@@ -23,7 +23,7 @@ from jtruth._one_line import one_line
 from jtruth.latent.checkpoint import Checkpoint, Progress
 from jtruth.stats.chains import effective_sample_size, split_rhat, tail_sample_size
 
-FEWEST = 50  # sweeps of each chain, burn-in and kept each, below which nothing can be said
+FEWEST = 50  # sweeps of each chain, burn-in and kept each, below which there is no estimate
 _AT_ONCE = 1_000_000  # numbers that are ranked and transformed together
 _SHORTEST = 200  # sweeps to keep of every chain before the first look, however many chains there are
 _LOOK = 50  # sweeps of every chain between two looks, at least

@@ -31,7 +31,7 @@ class Fit(NamedTuple):
     converged: bool = True  # whether an iteration came to its end; True where there is none
     num_steps: int = 0
     warnings: tuple[str, ...] = ()  # what is doubtful, one sentence each
-    own: Mapping[str, Any] = MappingProxyType({})  # what only this method says, by name
+    own: Mapping[str, Any] = MappingProxyType({})  # what only this method estimates, by name
 
     __repr__ = one_line
 

@@ -30,10 +30,10 @@ def deserted(class_posterior: np.ndarray, labels: Labels) -> Iterator[str]:
     """A sentence for each class that a method gives to hardly any sample, though many votes are for it."""
     votes = labels.counts()
     expected = _host.vote_shares(votes, votes.sum(axis=0) / votes.sum()).sum(axis=0)
-    given = class_posterior.sum(axis=0)
-    for c in np.flatnonzero((expected >= _VOTED) & (given < _LEFT * expected)).tolist():
+    found = class_posterior.sum(axis=0)
+    for c in np.flatnonzero((expected >= _VOTED) & (found < _LEFT * expected)).tolist():
         yield (
-            f"Hardly any sample is of class {labels.class_names[c]!r} ({given[c]:.1f} expected), but by vote "
+            f"Hardly any sample is of class {labels.class_names[c]!r} ({found[c]:.1f} expected), but by vote "
             f"shares {expected[c]:.1f} would be: the method may have collapsed onto the other classes. "
             "Compare with another method, or give gold labels for a few samples."
         )
@@ -62,7 +62,7 @@ class Method(NamedTuple):
     name: str
     sentence: str  # what it takes for granted of the labelers, without a full stop
     fit: Callable[..., Any]
-    takes_prior: bool = True  # a known class prior has a say; else it is refused
+    takes_prior: bool = True  # a known class prior is used; else it is refused
     estimates_noise: bool = True  # what it returns has `noise_model()`
     draws: bool = False  # answers are means over random draws: equal up to their Monte Carlo error
     # why labels cannot be used; the fit raises the same

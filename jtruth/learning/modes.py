@@ -46,7 +46,7 @@ from jtruth.learning.em.dawid_skene import Smoothing
 
 _MOST_LEVELS = 200  # levels times labels is the memory of one pass
 _SDS = (0.8, 1.0, 3.0)  # of x around the mean of its class, of w around 1, of tau around 0
-_AGAINST = 0.25  # share of samples whose class is not that of most votes, above which it is said
+_AGAINST = 0.25  # share of samples whose class is not that of most votes, above which there is a warning
 _PSEUDO = Smoothing(0.5, 0.1)  # counts added to the matrices of `fit_sequential`
 _SHOWN = 0.1, 0.5  # counts added to labels shown that were repeated unseen, and to those that were not
 

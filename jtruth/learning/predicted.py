@@ -10,7 +10,7 @@ several such classes it is the most probable one. Counting gives
 and from the joint follow p(y), p(label | y), and the number of wrong labels; rows are true classes (the
 paper's are labels). Where classes overlap thresholds mislead.
 
-**The noise layer** (Sukhbaatar et al. 2015, Jindal et al. 2016, its base held fixed). If errors of labels z_i
+**The noise layer** (Sukhbaatar et al. 2015, Jindal et al. 2016, with a fixed base). If errors of labels z_i
 depend on the class alone, p(z_i = k | x_i) = sum_c q_i[c] psi[c, k] with q_i[c] = p(y_i = c | x_i). The
 log-likelihood is concave in psi and EM finds its maximum. Whether q fits: `slope` is the slope of the
 log-likelihood in a factor of all log q, at factor 1, in units of its bootstrap error: far above 0 the
@@ -136,7 +136,7 @@ def prune(labels: Labels, probabilities: Any, fit: Fit, rule: str = "both") -> I
         rule: "argmax", where the most probable class is another (C_confusion); "off_diagonal", the samples
             counted off the diagonal of the confident joint; "class", of each label as many as the joint calls
             wrong, the least probable first (PBC); "noise_rate", for each pair of label and other class as
-            many as the joint says, by the margin between the two (PBNR); "both" of the last two (C+NR).
+            many as in the joint, by the margin between the two (PBNR); "both" of the last two (C+NR).
 
     Returns:
         Samples. Numbers are rounded to whole labels; ties go to the sample that comes first.
@@ -297,7 +297,7 @@ def fit_noise_layer(
 def sharpened(labels: Labels, probabilities: Any) -> Float[np.ndarray, "samples classes"]:
     """q^t, rows summing to 1, with the t >= 1 of highest likelihood under the noise layer.
 
-    >>> q = np.tile([[0.6, 0.4], [0.4, 0.6]], (50, 1))  # always right, and so timid that it says .6
+    >>> q = np.tile([[0.6, 0.4], [0.4, 0.6]], (50, 1))  # always right, and underconfident at .6
     >>> bool(sharpened(Labels.from_matrix(q.argmax(axis=1)[:, None], 2), q)[0, 0] > 0.9)
     True
     """

@@ -71,8 +71,8 @@ def fit_values(
 
     >>> sample = np.repeat(np.arange(60), 3)
     >>> grade = np.clip(sample % 3 + (np.arange(180) % 11 == 0), 0, 2)
-    >>> given = Values.from_long(sample, np.tile(["x", "y", "z"], 60), grade)
-    >>> fit = fit_values(given, SymbolMatrices, 3)
+    >>> values = Values.from_long(sample, np.tile(["x", "y", "z"], 60), grade)
+    >>> fit = fit_values(values, SymbolMatrices, 3)
     >>> bool((fit.class_posterior.argmax(axis=1) == np.arange(60) % 3).all()), fit.converged
     (True, True)
     """

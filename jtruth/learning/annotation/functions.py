@@ -394,7 +394,7 @@ def draw_sites(sites: Callable, hyper: Hyper, labelers: int) -> dict[str, Any]:
 
 
 def _run(name: str, labels: Any, num_classes: int | None, shape: Any, priors: Hyper) -> None:
-    """The model of this name, whose samplers start near what majority vote says."""
+    """The model of this name, whose samplers start near the majority vote."""
     data, spec = data_of(labels, num_classes, shape), SPECS[name]
     hyper = models.prepare(spec, data.num_classes, data.labeler.shape[1], priors)
     with starting(spec.start(*majority_start(data), hyper)):

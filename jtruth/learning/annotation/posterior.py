@@ -4,7 +4,7 @@ Rows are the distinct samples as `density` takes them; draws are dictionaries of
 
 `Agreement` is a posterior predictive check (Gelman, Meng and Stern 1996): at some draws the labels are
 simulated, and the agreement of each pair of labelers is compared. A p-value near 0 contradicts the model:
-labelers share errors, or samples differ in difficulty. A larger one says little where the model has about as
+labelers share errors, or samples differ in difficulty. A larger one is uninformative where the model has about as
 many parameters as there are pairs (up to four labelers).
 """
 
@@ -100,7 +100,7 @@ class NutsFit(NamedTuple):
     class_posterior: Float[np.ndarray, "samples classes"]  # mean over draws of p(y_i = c | z_i, draw)
     prior: Float[np.ndarray, " classes"]  # posterior mean of pi
     mean_matrices: Float[np.ndarray, "labelers classes classes"]  # posterior mean of p(label | class)
-    agreement: Agreement  # do pairs of labelers agree as often as the model says?
+    agreement: Agreement  # observed and expected agreement of labelers
     switched: bool  # whether classes have exchanged names
     identified: bool
     warnings: tuple[str, ...]
@@ -207,7 +207,7 @@ def labeler_agreement(channel: Callable, draws: Draws, labels: Labels, hyper: Hy
         some = rng.choice(len(labeler), max(_MOST_PAIRS // first.size, 1), replace=False)
         labeler, label = labeler[some], label[some]
     low, high = np.sort([labeler[:, first], labeler[:, second]], axis=0)
-    both = (low >= 0) & (low != high)  # a labeler's repeated labels say nothing about pairs
+    both = (low >= 0) & (low != high)  # repeated labels of one labeler are no pairs
     code = low[both].astype(np.int64) * labels.num_labelers + high[both]
     codes, pair_of, shared = np.unique(code, return_inverse=True, return_counts=True)
     pair = np.stack(np.divmod(codes, labels.num_labelers), axis=1)

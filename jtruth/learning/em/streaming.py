@@ -57,7 +57,7 @@ class Stream(NamedTuple):
     workers: tuple  # id of each labeler
     tasks: tuple  # id of each sample that is not closed
     pattern: Int[np.ndarray, " samples"]  # which row of `patterns` these samples have
-    moment: Float[np.ndarray, " samples"]  # when each was labelled first; NaN where nobody said
+    moment: Float[np.ndarray, " samples"]  # when each was labelled first; NaN where unknown
     batch: Int[np.ndarray, " samples"]  # the set of labels it came with: 1, 2, ...
     patterns: CodedPatterns
     smoothing: Smoothing

@@ -49,7 +49,7 @@ class Built(NamedTuple):
     offset: np.ndarray  # (states, rows)
     start_strata: np.ndarray  # (strata, rows) where EM starts
     # of a model that is no table of states: groups of samples -> its `latent.model.Kind` and arrays; `model`
-    # then says what its raters and classes are, and `offset` has the states of its channel
+    # then has its raters and classes, and `offset` the states of its channel
     other: Callable[[int], tuple[Any, Any]] | None = None
 
 
