@@ -4,8 +4,8 @@ Rows are the distinct samples as `density` takes them; draws are dictionaries of
 
 `Agreement` is a posterior predictive check (Gelman, Meng and Stern 1996): at some draws the labels are
 simulated, and the agreement of each pair of labelers is compared. A p-value near 0 contradicts the model:
-labelers share errors, or samples differ in difficulty. A larger one is uninformative where the model has about as
-many parameters as there are pairs (up to four labelers).
+labelers share errors, or samples differ in difficulty. A larger one is uninformative where the model has
+about as many parameters as there are pairs (up to four labelers).
 """
 
 import functools

@@ -17,9 +17,9 @@ from jtruth.learning._fit import clamp, known_prior, one_hot, soft_counts
 from jtruth.stats.agreement import brennan_prediger, point
 
 # A fixed prior of the rows would decide the answer where a cell of a matrix has fewer labels than this, on
-# average, or where labelers agree hardly more than guesses: Brennan and Prediger's coefficient below .1, two
-# classes with accuracies below 66 %. Fleiss' kappa is as low where a class is rare and labels are informative.
-# With 300 samples five labelers of .53 to .60 were estimated at .67.
+# average, or where labelers agree hardly more than guesses: Brennan and Prediger's coefficient below .1, as
+# with accuracies below 66 % of two classes. (Fleiss' kappa is as low where a class is rare and labels are
+# informative.) With 300 samples five labelers of .53 to .60 were estimated at .67.
 FEW, WEAK = 10.0, 0.1
 
 
