@@ -14,6 +14,7 @@ import pytest
 
 from jtruth.comparison import compare_models, leave_one_out, to_datatree
 from jtruth.labels import Labels
+from jtruth.latent import Effort
 from jtruth.latent.infer.nuts import NutsRun, gather
 from jtruth.learning.annotation.functions import SPECS
 from jtruth.learning.annotation.models import DIMS, prepare
@@ -109,7 +110,7 @@ def test_the_page_of_your_own_model(page):
 @pytest.mark.filterwarnings("ignore")
 def test_arviz_compares_as_we_do(page):
     labels = page.labels
-    joint = fit_joint(labels, key=jax.random.key(1))
+    joint = fit_joint(labels, key=jax.random.key(1), effort=Effort(pointwise=True))
     trees = {"own": page.tree, "gibbs": to_datatree(joint, labels)}
     theirs = arviz_stats.compare(trees)
     ours = compare_models(labels, key=0, models={"own": page.fit, "gibbs": joint})

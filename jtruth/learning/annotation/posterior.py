@@ -26,15 +26,13 @@ from jtruth.latent.fit import RowLikelihood, row_likelihood
 from jtruth.latent.infer.nuts import NutsRun, arithmetic
 from jtruth.latent.rows import merge_samples
 from jtruth.learning._fit import LabelerDraws, labeler_draws
-from jtruth.learning.annotation.models import Hyper, Spec, confusion, draw_labels, matrices_channel
+from jtruth.learning.annotation.models import Hyper, Spec, confusion, draw_labels
 from jtruth.learning.em.columns import bucket
 from jtruth.learning.joint.guard import check_identified, check_switching
-from jtruth.learning.joint.posterior import JointPosterior
 
 Draws = dict[str, np.ndarray]
 BLOCK = 4096  # rows at a time
 _MOST = 40_000_000  # draws x rows
-_NOT_THE_SAME = 0.3  # a class probability of the same labels and draws does not differ by this
 _MOST_CELLS, _FEWEST = 20_000_000, 100  # numbers of all matrices, and draws
 _AT_ONCE = 4_000_000  # numbers of the draws that are averaged together
 REPLICATES, _TOGETHER = 200, 8  # draws, and how many channels are computed at once
@@ -320,30 +318,3 @@ def pointwise(
         parts.append(_of_draws(_log_p, channel, num_labelers, chosen, hyper, block))
     log_p = np.concatenate(parts, axis=1)[:, :size]
     return row_likelihood(log_p.reshape(chains, -1, size), row_of_sample)
-
-
-def pointwise_of_joint(fit: JointPosterior, labels: Labels) -> RowLikelihood:
-    """The pointwise likelihood of a joint posterior; ValueError for gold or other labels."""
-    if fit.dependence != "independent" or fit.classifier is not None:
-        raise ValueError(
-            "a JointPosterior gives a pointwise log-likelihood only with dependence='independent' and "
-            "without y_pred; this one has "
-            f"{fit.dependence!r}{'' if fit.classifier is None else ' and y_pred'}. Add the predictions to "
-            "the labels as one more labeler."
-        )
-    sizes = labels.num_labelers, labels.num_classes, labels.num_samples
-    if (*fit.mean_matrices.shape[:2], len(fit.class_posterior)) != sizes:
-        raise ValueError("the JointPosterior is of other labels: the numbers of samples or labelers differ")
-    chains = int(fit.chain.max()) + 1
-    prior = fit.prior[fit.matrix_draw].reshape(chains, -1, labels.num_classes)
-    matrices = fit.matrices.astype(np.float64).reshape(*prior.shape[:2], *fit.matrices.shape[1:])
-    samples = {"prior": prior, "confusion": matrices / matrices.sum(axis=-1, keepdims=True)}
-    data, channel = merged_rows(labels), matrices_channel
-    again = digest(channel, samples, data[0], {}, labels.num_labelers)[0][data[1]]
-    certain = ((fit.class_posterior == 1) & (again < 1 - 1e-9)).any()
-    if certain or np.abs(again - fit.class_posterior).max() > _NOT_THE_SAME:
-        raise ValueError(
-            "the class posterior of this JointPosterior is not that of these labels alone: it was fitted to "
-            "other labels, or with gold labels"
-        )
-    return pointwise(channel, samples, data, {}, labels.num_labelers)
