@@ -58,7 +58,7 @@ def test_a_step_that_lowers_the_objective_is_noticed(monkeypatch):
 
     z, y = simulate(18, present=1.0)
     monkeypatch.setattr(em_module, "matrices", wrong)
-    monkeypatch.setattr(starts_module, "first_guess", lambda *_: np.eye(3)[y])
+    monkeypatch.setattr(starts_module._fit, "first_guess", lambda *_: np.eye(3)[y])
     results = []
 
     def em(*given, max_steps, tol):
