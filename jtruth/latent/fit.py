@@ -239,9 +239,3 @@ def of_gibbs(model: LatentModel, observed: Observed, large: dict[str, np.ndarray
         parts.append(kernel.log_rows(problem, log_theta[begin : begin + step]))
     log_p = np.concatenate(parts).reshape(chains, chosen.size, -1)
     return row_likelihood(log_p, observed.row_of_sample)
-
-
-def of_tempering(log_p: np.ndarray, row_of_sample: np.ndarray) -> RowLikelihood:
-    """From evenly spaced draws (chains, draws, rows) of log p(row | draw)."""
-    chosen = chosen_draws(*log_p.shape)
-    return row_likelihood(log_p[:, chosen].astype(np.float64), row_of_sample)

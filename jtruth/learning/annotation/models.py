@@ -225,12 +225,6 @@ def mean_accuracy(prior, matrices):
     return np.clip(np.einsum("c,tcc->t", prior, matrices), 0.05, 0.95)
 
 
-def wrong_logits(matrix):
-    """(classes, classes - 1) log odds of each wrong label against the right one: `logit_rows` undone."""
-    off = ~np.eye(len(matrix), dtype=bool)
-    return np.log(matrix[off].reshape(len(matrix), -1) / np.diag(matrix)[:, None])
-
-
 def fallibility_start(prior, matrices, hyper):
     """phi from the mean error (60) at the mean difficulty."""
     classes, mean = prior.size, np.exp(hyper["log_weight"]) @ hyper["difficulty"]
@@ -247,10 +241,11 @@ def strata_start(prior, matrices, hyper):
 
 
 def hierarchical_start(prior, matrices, hyper):
-    """The population at the mean matrix; labelers do not differ."""
-    shape = hyper["logit_mean"].shape
+    """The population at the mean matrix, by `logit_rows` undone; labelers do not differ."""
+    shape, mean = hyper["logit_mean"].shape, matrices.mean(axis=0)
+    population = np.log(mean[~np.eye(prior.size, dtype=bool)].reshape(shape) / np.diag(mean)[:, None])
     spread, own = np.full(shape, 0.5 * hyper["spread"]), np.zeros((len(matrices), *shape))
-    return {"prior": prior, "population": wrong_logits(matrices.mean(axis=0)), "spread": spread, "own": own}
+    return {"prior": prior, "population": population, "spread": spread, "own": own}
 
 
 def ability_start(prior, matrices, hyper):

@@ -37,8 +37,8 @@ from jtruth.learning.em.columns import CodedPatterns, expected_counts, merge_pat
 from jtruth.learning.em.dawid_skene import MAXIMUM_LIKELIHOOD, Smoothing, climbed
 
 _MARK = "stream of labels, Dawid and Skene's model, format 2"
-_ARRAYS = ("prior", "matrices", "pattern", "closed_matrices", "closed_prior", "closed_products")
-_WHEN = ("moment", "batch")  # not in older files
+_ARRAYS = ("prior", "matrices", "pattern", "moment", "batch",
+           "closed_matrices", "closed_prior", "closed_products")  # fmt: skip
 _NUMBERS = ("closed_num_samples", "closed_num_labels")
 _WORDS = ("log_likelihood", "converged", "num_steps", "warnings", "classes", "smoothing", "batches")
 _DOUBT = 1e-4  # in yesterday's matrices: what they call impossible, EM could never find possible again
@@ -89,10 +89,8 @@ class Stream(NamedTuple):
 
     def labels(self) -> Labels:
         """The labels of the samples that are not closed, in the order of `tasks`."""
-        length, classes = self.patterns.length[self.pattern], len(self.classes)
-        labeler, label = np.divmod(self.patterns.codes(self.pattern), classes)
-        sample = np.repeat(np.arange(length.size, dtype=np.int32), length)
-        labels = Labels(sample, labeler, label, length.size, len(self.workers), classes)
+        codes, length = self.patterns.codes(self.pattern), self.patterns.length[self.pattern]
+        labels = CodedPatterns(codes, length, length).labels(len(self.workers), len(self.classes))
         return labels.with_names(tasks=self.tasks, workers=self.workers, classes=self.classes)
 
     def noise_model(self) -> Any:
@@ -262,7 +260,7 @@ def write_stream(path: str | Path, state: Stream) -> None:
     Raises:
         ValueError: the file holds sets of labels that the state has not counted, or something else.
     """
-    arrays = {name: np.asarray(getattr(state, name)) for name in (*_ARRAYS, *_WHEN, *_NUMBERS)}
+    arrays = {name: np.asarray(getattr(state, name)) for name in (*_ARRAYS, *_NUMBERS)}
     arrays |= {f"patterns_{name}": value for name, value in state.patterns._asdict().items()}
     arrays |= {"tasks": _text(state.tasks), "workers": _text(state.workers)}
     words = {name: getattr(state, name) for name in _WORDS}
@@ -284,13 +282,11 @@ def read_stream(path: str | Path) -> Stream:
         raise ValueError(f"there is no file {str(path)!r}; begin_stream makes the first state")
     arrays, words = content
     patterns = CodedPatterns(*(arrays[f"patterns_{name}"] for name in CodedPatterns._fields))
-    size = arrays["pattern"].size
-    arrays = {"moment": np.full(size, np.nan), "batch": np.ones(size, np.int64), **arrays}
     for name in ("warnings", "classes", "batches"):
         words[name] = tuple(words[name])
     words["smoothing"] = Smoothing(*words["smoothing"])
     return Stream(
-        **{name: arrays[name] for name in (*_ARRAYS, *_WHEN)},
+        **{name: arrays[name] for name in _ARRAYS},
         **{name: int(arrays[name]) for name in _NUMBERS},
         **words,
         tasks=tuple(json.loads(arrays["tasks"].tobytes())),

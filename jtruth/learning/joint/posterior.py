@@ -172,7 +172,9 @@ def fit_joint(
     if not effort.pointwise:
         return posterior
     if run.evidence is not None:
-        return posterior._replace(pointwise=fit.of_tempering(run.large["log_p"], rows.row_of_sample))
+        log_p = run.large["log_p"]
+        log_p = log_p[:, fit.chosen_draws(*log_p.shape)].astype(np.float64)
+        return posterior._replace(pointwise=fit.row_likelihood(log_p, rows.row_of_sample))
     return posterior._replace(pointwise=fit.of_gibbs(model, observed, run.large))
 
 
