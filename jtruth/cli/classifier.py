@@ -1,6 +1,7 @@
 """How good is a classifier (`jtruth evaluate`), which is better (`compare`), and what if (`sensitivity`)?"""
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,9 +11,14 @@ from jtruth.cli.options import EVERY, READING, argument, command, next_step, opt
 from jtruth.cli.output import give, progress, required, whole
 
 GRADED = {  # what to grade, by what, and how
-    "predictions": option("Classifier: columns task, label; or column:NAME.", kind=Path),
-    "rater": option("Grade this labeler against the others instead."),
-    "gold": option("Verified labels: columns task, label; or column:NAME.", kind=Path),
+    "predictions": option(
+        "Predictions of a classifier: a table with columns task, label; or column:NAME, a column of LABELS.",
+        kind=Path,
+    ),
+    "rater": option("Grade this labeler against the others, instead of --predictions."),
+    "gold": option(
+        "Verified labels: a table with columns task, label; or column:NAME, a column of LABELS.", kind=Path
+    ),
     **shared("noise", "prior", "assume", "labelers_are"),
     "method": option("Such as laplace or majority_vote.", "bayes"),
     "fast": option("Laplace approximation (faster, less exact).", False),
@@ -22,6 +28,11 @@ GRADED = {  # what to grade, by what, and how
     ),
     **shared("positive", "order", "common_only"),
 }
+
+
+def _called(file: Path) -> str:
+    """What a classifier is called: its file, or the column that has its predictions."""
+    return str(file).partition(":")[2] or file.name
 
 
 def judged(args: Any, *, what_if: bool = False) -> tuple[Any, tuple[str, ...], Any]:
@@ -51,6 +62,7 @@ def judged(args: Any, *, what_if: bool = False) -> tuple[Any, tuple[str, ...], A
             order=tables.order(), positive=tables.positive, **tables.known(args.inclusion),
             calibration=calibration, progress=advance,
         )  # fmt: skip
+        result = replace(result, graded=f"Labeler {args.rater}" if file is None else _called(file))
         if what_if:
             _ = result.assumptions
     return with_notes(result, notes), (*tables.labels.notes, *notes), tables
@@ -96,7 +108,7 @@ def _next(args: Any, tables: Any = None, known: int = 0) -> str:
     if args.command is evaluate and args.calibration is not None:
         return "" if args.full else next_step(args, "--full", "show the checks of the calibration")
     if tables is not None:
-        return tables.gold_step(known=known) if known < tables.labels.num_samples else ""
+        return tables.gold_step(known=known)
     return next_step(args, "", "look for unusual patterns in the labels", "inspect")
 
 
@@ -229,7 +241,9 @@ def compare(args: Any) -> None:
     if args.plot is not None:
         write_picture(args.plot, comparison.plot())
     files = shlex.join(map(str, args.files))
-    step = tables.gold_step(files)
-    if args.gold is not None:
+    needed = comparison.gold_to_tell
+    num = max(needed - comparison.num_gold, 10) if needed else None
+    step = tables.gold_step(files, comparison.num_gold, num)
+    if args.gold is not None and comparison.told:
         step = next_step(args, f"{files} --full", "show all differences")
     give(args, required(args, comparison), step)

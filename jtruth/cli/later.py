@@ -175,7 +175,11 @@ def _more(args: Any) -> None:
             offer=Offer(cost_label=args.cost_label, cost_gold=args.cost_gold),
             key=args.seed, num_sets=args.sets, progress=advance, **asked,
         )  # fmt: skip
+    known = 0 if gold is None else int((gold >= 0).sum())
+    best = min((row for row in found.rows if row["width"]), key=lambda row: row["width"], default=None)
     step = _priced(args, tables, "replace 1 by the cost of a verified label")
+    if best and best["num_gold"] and best["cost"] is None:
+        step = tables.gold_step(known=known) or step
     give(args, with_notes(found, labels.notes), step)
 
 

@@ -259,7 +259,7 @@ def typed(args: Any, names: Container[str] | None = None) -> str:
     return shlex.join(words)
 
 
-def next_step(args: Any, more: str, why: str, name: str = "") -> str:
+def next_step(args: Any, more: str, why: str = "", name: str = "") -> str:
     """A command worth running next: the same with more options, or (`name`) another for these labels."""
     file = getattr(args, "file", None)
     path = "" if file is None else shlex.quote(str(file))
@@ -268,4 +268,4 @@ def next_step(args: Any, more: str, why: str, name: str = "") -> str:
         {*LABELS, *(one for one in other if one in KNOWN_GOLD or one.startswith("gold_"))} if name else None
     )
     words = ("jtruth", name or args.command.__name__, path, typed(args, kept), more)
-    return f"{' '.join(filter(None, words))}  # {why}"
+    return f"{' '.join(filter(None, words))}{why and f'  # {why}'}"

@@ -229,11 +229,11 @@ def labelers(args: Any) -> None:
     other = bool(args.fast) or args.update is not None or args.model is not None
     if args.by is not None:
         return _by_group(args, other)
-    report, labels = _by_engine(args) if other else _sampled(args)
+    report, labels, tables = (*_by_engine(args), None) if other else _sampled(args)
     report = report if other else with_notes(report, labels.notes)
     if args.consensus is not None:
         write_table(args.consensus, *report.consensus(labels))
-    _given(args, report, labels.worker_names, _next(args))
+    _given(args, report, labels.worker_names, _next(args, tables))
 
 
 def _given(args: Any, report: Any, workers: Any, step: str) -> None:
@@ -248,8 +248,8 @@ def _given(args: Any, report: Any, workers: Any, step: str) -> None:
     give(args, report, step)
 
 
-def _sampled(args: Any) -> tuple[Any, Any]:
-    """The report by Gibbs sampling (of very many labels by EM), and the labels."""
+def _sampled(args: Any) -> tuple[Any, Any, Any]:
+    """The report by Gibbs sampling (of very many labels by EM), the labels, and their tables."""
     from jtruth.cli.reading import Tables
     from jtruth.evaluation import errs_on, evaluate_labelers, quick_labelers
 
@@ -258,7 +258,7 @@ def _sampled(args: Any) -> tuple[Any, Any]:
     plain = args.fast is args.gold is args.order is args.labelers_are is None
     if plain and labels.num_labels > QUICK_ABOVE:
         report = quick_labelers(labels, key=args.seed, level=args.level)
-        return replace(report, warnings=(QUICK.format(QUICK_ABOVE), *report.warnings)), labels
+        return replace(report, warnings=(QUICK.format(QUICK_ABOVE), *report.warnings)), labels, None
     with progress("answer") as advance:
         report = evaluate_labelers(
             labels, level=args.level, target=args.target or "population", labelers_are=args.labelers_are,
@@ -266,7 +266,7 @@ def _sampled(args: Any) -> tuple[Any, Any]:
         )  # fmt: skip
     if gold is not None and (columns := tables.columns()):
         report = replace(report, errs=errs_on(labels, gold, columns, level=args.level))
-    return report, labels
+    return report, labels, tables
 
 
 def _by_group(args: Any, other: bool) -> None:
@@ -286,10 +286,12 @@ def _by_group(args: Any, other: bool) -> None:
         )  # fmt: skip
     if args.out is not None:
         write(answer, args.out)
-    give(args, with_notes(answer, tables.labels.notes), _next(args))
+    give(args, with_notes(answer, tables.labels.notes), _next(args, tables))
 
 
-def _next(args: Any) -> str:
+def _next(args: Any, tables: Any = None) -> str:
+    if tables is not None and args.gold is None and (step := tables.gold_step()):
+        return step
     return next_step(args, "", "show the most probable class of each sample", "consensus")
 
 

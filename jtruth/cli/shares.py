@@ -38,7 +38,7 @@ def prevalence(args: Any) -> None:
     """Estimate the share of each class (such as a pass rate) with its interval."""
     from jtruth.answers import facts, sentence_notes
     from jtruth.asking import ask_next
-    from jtruth.cli.reading import Tables, class_code, counted, new_file, with_calibration, with_notes
+    from jtruth.cli.reading import Tables, class_code, counted, with_calibration, with_notes
     from jtruth.evaluation.gold.shares import prevalence
 
     idle = {"--gold": args.gold, "--calibration": args.calibration, "--by": args.by, "--assume": args.assume,
@@ -64,39 +64,28 @@ def prevalence(args: Any) -> None:
     request = ask_next(labels, num, gold=gold, key=args.seed) if num else None
     tasks = [] if request is None else [str(labels.task_names[i]) for i in request.samples]
     answer, name = with_notes(answer, labels.notes), str(labels.class_names[code])
-    step = tables.gold_step(asking="--ask-out")
+    step = tables.gold_step(known=answer.num_gold)
     if calibration:
         step = "" if args.full else next_step(args, "--full", "show the judges' error rates and the checks")
     document = (
         required(args, answer)
         .blocks()
         .more(
-            sentence_notes("", "What to verify next", _advice(request, tasks, name), "do"),
+            sentence_notes("", "What to verify next", _advice(request, tasks), "do"),
             facts(positive=name, gold_to_halve=None if request is None else request.to_halve, ask=tasks),
         )
     )
     if request is not None and args.ask_out is not None:
         write_table(args.ask_out, *tables.to_verify(request, gold))
-    if args.gold is not None and not calibration:
-        num, path = min(30, labels.num_samples - answer.num_gold), new_file("to_verify.csv")
-        why = f"fill it in, then run the command above again with --gold {path}"
-        step = next_step(args, f"--ask {num} --ask-out {path}", why) if num else ""
     give(args, document, step if args.ask_out is None else "")
 
 
-def _advice(request: Any, tasks: list[str], name: str) -> list[str]:
+def _advice(request: Any, tasks: list[str]) -> list[str]:
     from jtruth._validation import quoted
 
     if request is None:
         return []
-    lines = []
-    if request.to_halve:
-        lines.append(
-            f"About {request.to_halve} more verified labels would halve the interval of class {name!r} for "
-            "these samples."
-        )
-    lines.append(f"Verify next: {quoted(tasks, 10)} (a stratified random sample; --ask-out writes it).")
-    return lines
+    return [f"Verify next: {quoted(tasks, 10)} (a stratified random sample; --ask-out writes it)."]
 
 
 @command(
@@ -199,7 +188,8 @@ def preferences(args: Any) -> None:
         chance = host_rng(args.seed, "comparisons to verify")
         write_table(args.ask_out, VERIFIED, to_verify(found, args.ask, chance))
     path = new_file("to_verify.csv")
-    step = next_step(args, f"--ask-out {path}", f"fill in the winners, rerun preferences --gold {path}")
+    step = next_step(args, f"--ask-out {path}", "fill in the winners")
+    step += f"\n{next_step(args, f'--gold {path}')}"
     if found.people.startswith("column:"):
         step = next_step(args, f"--gold {shlex.quote(found.people)}", "use what people preferred")
     give(args, answer, "" if args.gold or args.ask_out else step)
