@@ -68,9 +68,9 @@ _MEASURED = (
     "low if labelers err where the classifier errs; verified labels of random samples (gold) would show it."
 )
 _NO_BETTER = (
-    "These probabilities agree with the labels hardly more often than a constant class ({:.0f} % and {:.0f} %), "
-    "so they say little about the number of wrong labels: it may be close to 0. Verified labels of random "
-    "samples (gold) would tell."
+    "These probabilities agree with the labels hardly more often than a constant class ({:.0f} % and "
+    "{:.0f} %), so they say little about the number of wrong labels: it may be close to 0. Verified labels "
+    "of random samples (gold) would tell."
 )
 # Standard deviation of a count of wrong labels by a classifier: shares of the errors that the classifier
 # expects of itself, which pass for wrong labels, and of the count (benchmarks/label_issues.py).
@@ -121,8 +121,9 @@ class Issues(Answer):
         low, high = self.interval
         several = bool((self.low < self.high).any())
         title = "Labels that may be wrong" + ", with the range over all assumptions" * several
-        probability = (Column("p_wrong", "P(wrong)", form="p"), Column("low", "lowest", form="p", detail=True),
-                       Column("high", "highest", form="p", detail=True))[: 1 + 2 * several]  # fmt: skip
+        probability = [Column("p_wrong", "P(wrong)", form="p")]
+        ends = (("low", "lowest"), ("high", "highest")) if several else ()
+        probability += [Column(name, head, form="p", detail=True) for name, head in ends]
         wrong = (Column("expected_wrong", "expected wrong labels", form=".1f"),)
         blocks = (
             Queue("queue", title, "task",

@@ -7,24 +7,31 @@ from types import SimpleNamespace
 from typing import Any
 
 from jtruth._files import write_picture
-from jtruth.cli.options import EVERY, READING, argument, command, next_step, option, refuse, shared, written
+from jtruth.cli.options import (
+    EVERY,
+    READING,
+    argument,
+    command,
+    next_step,
+    option,
+    refuse,
+    requirement,
+    shared,
+    written,
+)
 from jtruth.cli.output import give, progress, required, whole
 
 GRADED = {  # what to grade, by what, and how
-    "predictions": option(
-        "Predictions of a classifier: a table with columns task, label; or column:NAME, a column of LABELS.",
-        kind=Path,
-    ),
-    "rater": option("Grade this labeler against the others, instead of --predictions."),
-    "gold": option(
-        "Verified labels: a table with columns task, label; or column:NAME, a column of LABELS.", kind=Path
-    ),
-    **shared("noise", "prior", "assume", "labelers_are"),
-    "method": option("Such as laplace or majority_vote.", "bayes"),
-    "fast": option("Laplace approximation (faster, less exact).", False),
-    "target": option("population (new samples, default) or in-sample."),
+    **shared("predictions"),
+    "rater": option("Or grade this labeler, using the other labelers."),
+    **shared("gold", "noise", "prior", "assume", "labelers_are"),
+    "method": option("bayes (default), laplace, majority_vote, smyth, tars.", "bayes", show_default=False),
+    "fast": option("The same as --method laplace: faster, less exact.", False),
+    **shared("target"),
     "inclusion": option(
-        "Table task, inclusion: probabilities of being in gold.", kind=Path, rich_help_panel=READING
+        "Table task, inclusion: each sample's probability of being in gold.",
+        kind=Path,
+        rich_help_panel=READING,
     ),
     **shared("positive", "order", "common_only"),
 }
@@ -71,14 +78,14 @@ def judged(args: Any, *, what_if: bool = False) -> tuple[Any, tuple[str, ...], A
 @command(
     "LABELS.csv --predictions PRED.csv --report a.html", EVERY,
     **GRADED, **shared("by", "calibration", "require", "confidence"),
-    metric=option("With --by: such as recall or f1.", "accuracy"),
-    scores=option("Grade the column score: ROC curve and areas.", False),
-    threshold=option("With --scores: positive from this score up.", kind=float),
-    cost=option("With --scores: costs FP,FN; finds the best threshold."),
+    metric=option("With --by: metric to compare.", "accuracy"),
+    scores=option("Grade the column score of --predictions by ROC and AUC.", False),
+    threshold=option("With --scores: lowest score that counts as positive.", kind=float),
+    cost=option("With --scores: costs of a false positive, negative."),
     plot=written("With --scores: draw the curves (.svg, .png, .pdf)."),
 )  # fmt: skip
 def evaluate(args: Any) -> None:
-    """Grade a classifier or a labeler by labels that may be wrong."""
+    """Grade a classifier or a labeler, using imperfect labels."""
     if args.by is None and args.metric != "accuracy":
         raise ValueError("--metric needs groups to compare: add --by COLUMN, or leave --metric out")
     if args.plot is not None and not args.scores:
@@ -184,14 +191,14 @@ def _judged_scores(args: Any, scores: Any, labels: Any, **options: Any) -> Any:
 
 
 @command(
-    "LABELS.csv --predictions PRED.csv --threshold 0.8", EVERY,
+    "LABELS.csv --predictions PRED.csv --what prior", EVERY,
     **GRADED,
     what=option("shared_errors, hard_samples, labeler_dependence, prior or error_rates.", "shared_errors"),
     metric=option("The metric of --threshold.", "accuracy"),
     threshold=option("Find where the metric crosses this value.", kind=float),
 )  # fmt: skip
 def sensitivity(args: Any) -> None:
-    """Vary one assumption, and find where the conclusion would change."""
+    """Vary one assumption, such as the share of shared errors, and find where the result changes."""
     from jtruth._validation import choose
     from jtruth.answers import facts
     from jtruth.cli.reading import with_notes
@@ -215,18 +222,17 @@ def sensitivity(args: Any) -> None:
     "LABELS.csv A.csv B.csv --metric recall", EVERY,
     files=argument("A.csv B.csv [C.csv]", "Predictions: columns task, label; or column:NAME.",
                    kind=list[Path]),
-    metric=option("Metric: accuracy, recall, f1, kappa.", "accuracy"),
+    metric=option("Metric to compare: accuracy, recall, f1, kappa.", "accuracy"),
     margin=option("Count a classifier as better by more than this.", 0.0),
     at_least=option("Required value of the metric, such as .9.", kind=float),
-    gold=option("Verified labels: columns task, label; or column:NAME.", kind=Path),
-    target=GRADED["target"],
-    **shared("noise", "prior", "assume", "labelers_are", "positive"),
-    common_only=option("Use only tasks with labels and all predictions.", False),
-    **shared("require", "confidence"),
+    **shared("gold", "target", "noise", "prior", "assume", "labelers_are", "positive"),
+    common_only=option("Use only samples with labels and all predictions.", False),
+    require=requirement("m1 > m2"),
+    **shared("confidence"),
     plot=written("Also draw a figure (.svg, .png, .pdf)."),
 )  # fmt: skip
 def compare(args: Any) -> None:
-    """Compare classifiers by labels that may be wrong."""
+    """Compare classifiers, using imperfect labels."""
     from jtruth.cli.reading import Tables, with_notes
     from jtruth.evaluation import compare_classifiers
 

@@ -17,6 +17,7 @@ from jtruth.cli.options import (
     command,
     next_step,
     option,
+    requirement,
     shared,
     written,
 )
@@ -26,12 +27,11 @@ from jtruth.cli.output import give, progress, required
 @command(
     "LABELS.csv --gold GOLD.csv --positive pass", EVERY,
     **KNOWN_GOLD, **shared("calibration"),
-    assume=option("independent, if you can vouch for independent errors."),
-    **shared("labelers_are", "by", "require", "confidence"),
+    assume=option("independent: errors are independent (narrow, often wrong)."),
+    **shared("labelers_are", "by", "confidence", "target"), require=requirement("pass >= .8"),
     smooth=SMOOTH,
-    target=option("population (new samples, default) or in-sample."),
-    positive=option("Class whose share is compared and asked for."),
-    ask=option("Number of samples to suggest for verification.", 10),
+    positive=option("Class whose share --by compares."),
+    ask=option("With --ask-out: number of samples to verify.", 10),
     ask_out=written("Write the samples to verify to this table; fill it in and use it as --gold.", True),
 )  # fmt: skip
 def prevalence(args: Any) -> None:
@@ -89,8 +89,8 @@ def _advice(request: Any, tasks: list[str]) -> list[str]:
 
 
 @command(
-    "LABELS.csv --predictions PROBS.csv --out calibrated.csv", TABLE,
-    predictions=option("Table with a column task and a probability for each class.", ..., Path),
+    "LABELS.csv --predictions PROBS.csv --folds 10", TABLE,
+    predictions=option("Predicted probabilities: a column task and one for each class.", ..., Path),
     fit_on=option("Table with a column task: samples to fit on; the others are tested.", kind=Path),
     folds=option("Without --fit-on: number of cross-fitting folds.", 5),
     method=option("alpha, temperature, vector, matrix or dirichlet.", "alpha"),
@@ -101,7 +101,7 @@ def _advice(request: Any, tasks: list[str]) -> list[str]:
     out=written("Write the calibrated probabilities to this table.", True),
 )  # fmt: skip
 def calibrate(args: Any) -> None:
-    """Calibrate class probabilities where experts disagree, and show the losses before and after."""
+    """Calibrate a classifier's probabilities to labels that disagree; show losses before and after."""
     from jtruth.cli.reading import Tables, with_notes
     from jtruth.evaluation.calibration import evaluate_calibration
     from jtruth.histograms import MergedBins
@@ -156,7 +156,7 @@ _READ = ("task", "worker", "label", "labelers", "sep", "classes", "repeats", "ma
     systems=option("Columns of the two systems: a,b."),
     order=option("Column that says which answer was shown first, or whether they were swapped."),
     correct=option("Correct strengths for the judges' error rates.", False),
-    assume=option("independent, if you can vouch for independent errors."),
+    assume=option("independent: errors are independent (narrow, often wrong)."),
     **shared("labelers_are"),
     ask=option("Number of random comparisons that --ask-out writes.", 30),
     ask_out=written("Write comparisons for people to decide; fill in winners and use it as --gold.", True),
@@ -199,7 +199,7 @@ _PAIR = "such as 68/1000"
 
 
 @command(
-    "--called 680/1000 --sensitivity 45/50 --specificity 40/50", DRAWS, OUTPUT,
+    "--differ 68/1000 --mislabeling 2/200", DRAWS, OUTPUT,
     differ=option("Predictions that differ from the labels, of all test samples: 68/1000."),
     mislabeling=option("Share of wrong labels, 0.01, or wrong of audited labels, 2/200."),
     called=option("Samples called positive, of all samples: 680/1000."),
@@ -208,7 +208,7 @@ _PAIR = "such as 68/1000"
     method=option("delta, bootstrap or exact; adjusted (default of --called)."),
 )  # fmt: skip
 def correct(args: Any) -> None:
-    """Correct an error rate (Lam and Stork) or a share of positives (Rogan and Gladen) from counts."""
+    """Correct an error rate, or a share of positives, for known label errors, from counts."""
     from jtruth.lam_stork import estimate_error_rate, rogan_gladen
 
     method = args.method or ("delta" if args.called is None else "adjusted")

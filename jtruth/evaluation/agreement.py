@@ -59,10 +59,11 @@ class LabelerAgreement(Answer):
         columns = (Column("value", "kappa", ("low", "high")), Column("num_samples", "samples"))
         order = np.argsort([-row["value"] for row in pairs], kind="stable").tolist()
         left, first = self.num_left_out, next(iter(self.overall))
+        heading = f"Kappa of each pair of labelers (Cohen's, {self.weights} weights)"
         note = f"{number_of(left, 'pair')} with fewer common samples left out." if left else ""
         blocks = (
             coefficient_table("overall", "All labelers together", self.overall, columns[1]),
-            Table("pairs", f"Kappa of each pair of labelers (Cohen's, {self.weights} weights)", "pair", columns, pairs,
+            Table("pairs", heading, "pair", columns, pairs,
                   note, missing="undefined", aside=("pair",), say=str, order=order),
             warning_notes(self.warnings), facts_of(self, "weights", "differences", "scale", "num_left_out"),
             facts(level=self.overall[first].level),

@@ -203,7 +203,8 @@ def labelers_headline(
     sentence = f"Estimated {estimand} {verb} {' to '.join(ends)}, with {kind}s."
     if wide:
         most = f"{100 * parts.DETERMINED:.0f} points"
-        which = f"Intervals of {series(wide) if len(wide) <= _LISTED else some(wide, _LISTED)} are wider than {most}"
+        named_wide = series(wide) if len(wide) <= _LISTED else some(wide, _LISTED)
+        which = f"Intervals of {named_wide} are wider than {most}"
         which = f"All intervals are wider than {most}" if 1 < len(wide) == len(rows) else which
         which = f"The interval is wider than {most}" if len(rows) == 1 else which
         sentence += f" {which}: {parts.SHARED}."

@@ -58,8 +58,8 @@ def judge_row(
 def confusion_words(verified: Int[np.ndarray, "2 2"], classes: Sequence[str]) -> str:
     """Whom a judge calls wrongly, of samples whose class is verified; rows are true, (negative, positive).
 
-    >>> confusion_words(np.array([[15, 9], [6, 70]]), ("fail", "pass"))
-    "9 of 24 verified 'fail' samples are called 'pass', and 6 of 76 verified 'pass' samples are called 'fail'."
+    >>> confusion_words(np.array([[15, 9], [6, 70]]), ("bad", "ok"))
+    "9 of 24 verified 'bad' samples are called 'ok', and 6 of 76 verified 'ok' samples are called 'bad'."
     """
     (_, wrong), (missed, _) = verified.tolist()
     (no, yes), (false, true) = map(plain, classes), verified.sum(axis=1).tolist()

@@ -73,8 +73,8 @@ RANDOM_GOLD = Read(
 )
 SHARED = "labelers can share mistakes that no label shows"
 ONLY_GOLD = (
-    "Labels cannot show mistakes that labelers share, so the intervals are wide. Verified labels of 30 random "
-    "samples would narrow them (jtruth.asking.ask_next chooses them; gold=..., --gold FILE)."
+    "Labels cannot show mistakes that labelers share, so the intervals are wide. Verified labels of 30 "
+    "random samples would narrow them (jtruth.asking.ask_next chooses them; gold=..., --gold FILE)."
 )
 DETERMINED = 0.5  # width of an interval above which nothing is determined
 _MOST_NAMES = 12
@@ -116,16 +116,15 @@ def loudest(checks: Sequence[Check], allowed: bool = False) -> dict[str, str]:
         return {}
     of = sum(check.verdict in ("fits", "does not fit") for check in checks)
     if against == ["prior-driven"]:
-        return {"doubt": "The interval depends strongly on the default prior of classes and labelers. "
-                         "Verified labels would reduce that dependence."}  # fmt: skip
+        return {"doubt": "The interval depends strongly on the default prior; summary(full=True) says how."}
     kind = sum(name in _OF_DEPENDENCE for name in against)
     failed = f"{kind or len(against)} of {of} model checks"
     if kind and allowed:
         why = f"The labelers' errors are not independent ({failed}); the intervals allow for that."
         return {"doubt": why, "doubt_sign": "look"}
     if kind:
-        return {"doubt": f"This answer assumes independent errors, but {failed} contradict that. Verify random "
-                         "samples, and leave out assume='independent' where it was given."}  # fmt: skip
+        why = f"This answer assumes independent errors, but {failed} disagree"
+        return {"doubt": f"{why}. Verify random samples, or leave out assume='independent' if you gave it."}
     what = f"{failed} failed: {some(against, 3)}"
     return {"doubt": f"{what}. Verify random samples to see how far the answer is off."}
 
@@ -160,7 +159,7 @@ def taken_as_true(num_gold: int, num_calibration: int = 0, random: bool = False)
         return f"{number_of(num_calibration, 'verified calibration item')} set the error rates"
     if not num_gold:
         return "no verified labels (gold) were used"
-    how = ", assumed to be a random sample" * random
+    how = ", assumed random" * random
     return f"{number_of(num_gold, 'verified label')} (gold) {'were' if num_gold > 1 else 'was'} used{how}"
 
 

@@ -31,13 +31,9 @@ from jtruth.tables.posterior import Cells, TablePosterior, estimates
 from jtruth.testing.multiclass import CountDraws
 from jtruth.testing.steps import FixedPoint
 
-
 _ORDER = ("accuracy", "recall", "specificity", "false_alarm_rate", "precision", "f1", "kappa", "mcc")
 _EQUAL = 0.0005  # two numbers that look the same in a table
-AS_VOTE = (
-    "Without verified labels, the best estimate is the score against the majority vote. The interval shows how "
-    "far off it may be."
-)
+AS_VOTE = "Without verified labels, the best estimate is the majority-vote score."
 
 
 @dataclass(frozen=True, repr=False)
@@ -386,9 +382,9 @@ def _headline(result: Evaluation, rows: Mapping[str, Row]) -> str:
     return ". ".join((first, *(f"{text[0].upper()}{text[1:]}" for text in (*doubt, truth)))) + "."
 
 
-def _place(name: str) -> int:
+def _place(name: str) -> float:
     """Of a metric in sentences and tables; those without one stay behind these."""
-    return _ORDER.index(name) if name in _ORDER else len(_ORDER)
+    return _ORDER.index(name) if name in _ORDER else _ORDER.index("kappa") - 0.5
 
 
 def _metrics(result: Evaluation, rows: Mapping[str, Row], kind: str) -> list[Block]:

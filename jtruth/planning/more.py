@@ -91,8 +91,8 @@ class MoreData(Answer):
         )
         last = {(bool(row["num_gold"]), bool(row["num_new"])): row for row in self.rows[1:]}
         now = _said(self.rows[0]["width"])
-        text = [f"{_said(row['width'])}{' (no change)' * (_said(row['width']) == now)} with {_option(row['buy'])}"
-                for row in last.values()]  # fmt: skip
+        widths = [(_said(row["width"]), _option(row["buy"])) for row in last.values()]
+        text = [f"{width}{' (no change)' * (width == now)} with {what}" for width, what in widths]
         first = (
             f"{what} for {_MEANT[self.target]} {'have a mean width' if shares else 'has a width'} of {now}"
         )

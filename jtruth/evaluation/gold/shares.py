@@ -55,8 +55,8 @@ NOT_IDENTIFIED = (
     "Collect a third label for some samples, or verify 30 random samples."
 )
 VOUCHED = (
-    "This assumes that labelers share no mistakes, which the labels cannot show. Verified labels of 30 random "
-    "samples can (jtruth.asking.ask_next chooses them; gold=..., --gold FILE)."
+    "This assumes that labelers share no mistakes, which the labels cannot show. Verified labels of 30 "
+    "random samples can (jtruth.asking.ask_next chooses them; gold=..., --gold FILE)."
 )
 CLAMPED = (
     "Verified labels hardly change this answer, because the labels outweigh them. If labelers may share "
