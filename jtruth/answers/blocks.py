@@ -194,9 +194,9 @@ class Document(NamedTuple):
     blocks: tuple[Block, ...]
     alarms: tuple[str, ...] = ()  # stand above the answer: numbers below mean nothing
     doubt: str = ""  # the loudest
-    doubt_sign: str = "bad"
     next: str = ""  # the command worth running next, with a comment; one to run after it on a second line
     lines: tuple[str, ...] = ()  # below the answer, a line each
+    doubt_sign: str = "bad"
 
     __repr__ = one_line
 

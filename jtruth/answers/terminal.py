@@ -100,7 +100,7 @@ def _left(document: Document, notes: int, width: int, words: Words) -> list[str]
     titles = [re.split("[,:;(]", one.title)[0].strip() for one in drawn if one not in first]
     names = [f"{title[0].lower()}{title[1:]}" for title in titles if title]
     names += [number_of(notes, "more note")] if names and notes > 0 else []
-    start, shown = f"{words('summary(full=True)')} adds: ", len(names)
+    start, shown = f"More with {words('summary(full=True)')}: ", len(names)
     while shown and size(text := f"{start}{_named(names, shown)}.") > width:
         shown -= 1
     return [text] if shown else []

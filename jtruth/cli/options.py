@@ -121,7 +121,7 @@ _SHARED: dict[str, Option] = {  # single options of several commands
     "gold": option("Verified labels: columns task, label; or column:NAME.", kind=Path),
     "noise": option("Known error rates, as `labelers --save` writes them.", kind=Path),
     "prior": option("Class shares: .8,.2 in order, or no=.8,yes=.2"),
-    "assume": option("Errors are independent, shared_difficulty or partly_shared.  [default: any of these]"),
+    "assume": option("independent, shared_difficulty or partly_shared errors.  [default: any of these]"),
     "labelers_are": option("people narrows intervals; experts, llm_judges do not."),
     "target": option("population (new samples, default) or in-sample (these)."),
     "calibration": option("Labels of other samples, whose truth is in --gold.", kind=Path),
