@@ -42,13 +42,15 @@ NAMED = "".join(f"{t},{k},n{k},{v}\n" for t, *some in ROWS for k, v in enumerate
 COMMAS = [[f'"{value}"' for value in row] for row in three(["1,5", "2", "2,5", "3"])]
 TWO = ("x", "y"), "nominal"
 READ = {  # content; classes, scale; first two samples
-    "-1 among lower grades": (wide(*three(["-2", "-1", "0", "1"])), ("-2", "-1", "0", "1"), "interval", "r0 r1"),
+    "-1 among lower grades": (
+        wide(*three(["-2", "-1", "0", "1"])), ("-2", "-1", "0", "1"), "interval", "r0 r1"),
     "errors of spreadsheets": (
         wide(["1", "#N/A", "2"], ["2", "2", "#REF!"], ["1", "n.a.", "1"]), ("1", "2"), "interval", "r0 r1"),
     "decimal commas": (wide(*COMMAS), ("1.5", "2", "2.5", "3"), "interval", "r0 r1"),
     "percent": (wide(*three(["0%", "50%", "100%"])), ("0%", "50%", "100%"), "interval", "r0 r1"),
     "numbered levels": (
-        wide(*three(["2 - ok", "1 - bad", "3 - good"])), ("1 - bad", "2 - ok", "3 - good"), "ordinal", "r0 r1"),
+        wide(*three(["2 - ok", "1 - bad", "3 - good"])),
+        ("1 - bad", "2 - ok", "3 - good"), "ordinal", "r0 r1"),
     "numbered nouns": (
         wide(*three(["1: cat", "2: dog", "3: cow"])), ("1: cat", "2: dog", "3: cow"), "nominal", "r0 r1"),
     "a space behind each comma": ('item, ann, bob\nr0, x, "y"\nr1, y, y\nr2, x, x\n', *TWO, "r0 r1"),
