@@ -201,7 +201,11 @@ class Labels:
     @property
     def values(self) -> tuple[float, ...] | None:
         """The numbers that the classes are, in order of their codes, where the scale is "interval"."""
-        return tuple(map(float, self.class_names)) if self.scale == "interval" else None
+        return (
+            tuple(float(str(name).rstrip(" %")) for name in self.class_names)
+            if self.scale == "interval"
+            else None
+        )
 
     @property
     def task_names(self) -> tuple:

@@ -160,12 +160,17 @@ def frame_order(
     if not orders:
         plain = classes is None and all(kind == nw.Categorical for kind in kinds)
         return classes, scale or ("nominal" if plain else None)
+    return one_order(orders) if classes is None else classes, scale or "ordinal"
+
+
+def one_order(orders: Sequence[Sequence[str]]) -> Sequence[str]:
+    """The longest of several orders of classes, which agree."""
     longest = max(orders, key=len)
     for order in orders:
-        if [name for name in longest if name in order] != order:
+        if [name for name in longest if name in order] != list(order):
             both = f"{quoted(longest, 8)}, and {quoted(order, 8)}"
             raise ValueError(f"columns order their classes in two ways: {both}. Give the order in `classes`")
-    return longest if classes is None else classes, scale or "ordinal"
+    return longest
 
 
 def _whole(values: list) -> list:
@@ -266,7 +271,10 @@ def _read(picked: Any, classes: Any, missing: str) -> tuple[Any, int, tuple, np.
     """The coded table; its rows; workers; class of each different label, -1 for none; classes; notes."""
     import narwhals as nw
 
-    nulls = (nw.col(role).is_null().sum().alias(role) for role in ("task", "worker", "label"))
+    roles = ("task", "worker", "label")
+    nulls = (
+        nw.col(role).is_null().cast(nw.Int64).sum().alias(role) for role in roles
+    )  # Spark adds no booleans
     counted = collected(picked.select(nw.len().alias("rows"), *nulls)).rows(named=True)[0]
     size = {name: int(number or 0) for name, number in counted.items()}
     if not size["rows"]:

@@ -181,8 +181,10 @@ NO_ANSWER = {  # class names that read like no answer, in small letters
 # Words for the three columns, the usual ones first; compared without case, signs and a final "id".
 COLUMN_WORDS = {
     "task": "task item question sample example document doc instance image sentence unit record case patient "
-    "comment hit prompt query conversation passage pair id",
-    "worker": "worker rater annotator labeler labeller coder judge expert observer reader user assessor",
+    "comment hit prompt query conversation passage pair id "
+    "subject statement essay post tweet article",
+    "worker": "worker rater annotator labeler labeller coder judge expert observer reader user assessor "
+    "grader reviewer evaluator participant respondent",
     "label": "label rating answer response annotation verdict sentiment category class judgment judgement "
     "vote value",
 }

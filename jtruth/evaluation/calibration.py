@@ -105,7 +105,7 @@ class CalibrationReport(Answer):
         sentence = f"Epistemic loss is {e} before calibration and {f} after method={self.method}."
         about = f"{number_of(self.judged.size, 'sample')}, cross-fitted; {len(self.classes)} classes"
         question = "Are class probabilities right where experts disagree?"
-        return Document(question, about, sentence, blocks, doubt=loudest(self.checks))
+        return Document(question, about, sentence, blocks, **loudest(self.checks))
 
     def _curves(self) -> list[Curve]:
         """Reliability of disagreement, and of the classes that are predicted most."""

@@ -26,7 +26,7 @@ from jtruth.evaluation.checks.verdicts import checks_of
 from jtruth.evaluation.gold import tables as by_gold
 from jtruth.evaluation.habits import behaviour_of
 from jtruth.evaluation.inputs import Inputs, Judging, Model, Progress
-from jtruth.evaluation.parts import PREDICTIVE, Assumption, means_and_ends, worst_first
+from jtruth.evaluation.parts import ONLY_GOLD, PREDICTIVE, Assumption, means_and_ends, worst_first
 from jtruth.evaluation.result import Evaluation
 from jtruth.inspection import suspicions
 from jtruth.labels import Labels, matrix_labels
@@ -304,7 +304,7 @@ def _over_assumptions(data: Inputs, fit: JointPosterior, model: Model) -> Evalua
             none = methods.of_nothing(data, warnings=doubts)
             return _answer(data, none, model, (), interval_kind=PREDICTIVE, what_if=())
     table = PredictiveTable({one.name: one.posterior for one in readings}, data.labelers_are)
-    answer = Tested("bayes", table, None, float("nan"), (ranges.ONLY_GOLD, *doubts), *data.answered)
+    answer = Tested("bayes", table, None, float("nan"), (ONLY_GOLD, *doubts), *data.answered)
     labels = data.own_labels()
     draws = ranges.labeler_draws(readings, labels, stream(data.key, "labelers of a range"))
     dists = ranges.labeler_dists(draws, labels, data.labelers_are)

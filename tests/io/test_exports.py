@@ -22,11 +22,11 @@ FORMS = {  # how a file is read, and what is said of the rest
     "label_studio.json": ("Label Studio export, 2 annotators, choice field 'sentiment'", "1 cancelled anno"),
     "label_studio_min.json": (ROWS_OF_STUDIO,),
     "label_studio.csv": (ROWS_OF_STUDIO,),
-    "prodigy.jsonl": ("Prodigy export, 2 annotators, choices", "1 ignored questions were left out"),
+    "prodigy.jsonl": ("Prodigy export, 2 annotators, choices", "1 ignored question was left out"),
     "argilla.json": ("Argilla export, 2 annotators, question 'sentiment'",),
     "argilla_flat.json": ("Argilla export, 2 annotators, question 'sentiment'",),
-    "argilla_feedback.jsonl": ("Argilla export, 2 annotators, question 'sentiment'", "1 discarded responses"),
-    "mturk.csv": ("Mechanical Turk batch, 2 annotators, answer 'sentiment'", "1 rejected assignments"),
+    "argilla_feedback.jsonl": ("Argilla export, 2 annotators, question 'sentiment'", "1 discarded response"),
+    "mturk.csv": ("Mechanical Turk batch, 2 annotators, answer 'sentiment'", "1 rejected assignment was"),
     "mturk_json.csv": ("Mechanical Turk batch, 2 annotators, answer 'sentiment'",),
     "wide.csv": ("a wide table: 2 labelers 'ann', 'bob'; sample 'item'",
                  "Column 'gold' holds verified labels by its name, so it is not a labeler",
@@ -63,7 +63,7 @@ def test_doccano_by_a_file_for_each_user(tmp_path):
     files = {f"{who}.jsonl": (FOLDER / f"doccano_{who}.jsonl").read_text() for who in ("ann", "bob")}
     labels = read_labels(zipped(tmp_path / "export.zip", files))
     same(labels)
-    assert labels.workers == ("ann", "bob") and "1 documents without a label" in " ".join(labels.notes)
+    assert labels.workers == ("ann", "bob") and "1 document without a label" in " ".join(labels.notes)
     alone = read_labels(FOLDER / "doccano_ann.jsonl")
     assert alone.num_labelers == 1 and [row[0] for row in names(alone)] == ANN
     old = read_labels(FOLDER / "doccano_old.jsonl")

@@ -180,10 +180,10 @@ def test_the_table_of_one_judge_uses_the_others():
 
 
 def test_verdicts_by_one_rule_are_those_of_patterns():
-    """Equal patterns get equal verdicts, by the classes that have them; labels of judges who are gone do not."""
+    """Equal labels get equal verdicts, by the classes that have them; the second judge may be gone."""
     equal = np.array([[0.85, 0.85], [0.9, 0.9]])
     truth, z_cal = simulated(np.random.default_rng(6), 4000, [0.5, 0.5], equal)
-    y, z = simulated(np.random.default_rng(7), 4000, [0.5, 0.5], equal)
+    _, z = simulated(np.random.default_rng(7), 4000, [0.5, 0.5], equal)
     new, old = elsewhere.verdicts_by_one_rule(z, z_cal, truth, 2)
     for pattern in range(4):
         here, there = (h[labels @ [1, 2] == pattern] for h, labels in ((new, z), (old, z_cal)))

@@ -29,7 +29,16 @@ from jtruth.evaluation.assumptions.ranges import labels_fit
 from jtruth.evaluation.assumptions.registry import entries
 from jtruth.evaluation.checks.columns import random_gold_check
 from jtruth.evaluation.inputs import Inputs, Progress, read_labels_alone
-from jtruth.evaluation.parts import FEW, FEW_GOLD, Assumption, Check
+from jtruth.evaluation.parts import (
+    ABOUT,
+    FEW,
+    FEW_GOLD,
+    ONLY_GOLD,
+    POPULATION,
+    RANDOM_GOLD,
+    Assumption,
+    Check,
+)
 from jtruth.io.gold import Gold
 from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import JointPosterior
@@ -191,10 +200,6 @@ def ppi_table(
 
 
 NO_MODEL = "The estimate uses gold, adjusted by vote shares, because the labels alone determine nothing: {}"
-RANDOM_GOLD = (
-    "The verified samples are assumed to be chosen at random; if not, "
-    "give gold=jt.io.Gold(classes, inclusion or strata)."
-)
 BY_GOLD = "the gold samples represent all samples, and measure the label errors"
 LITTLE_GOLD = "There are {}; useful intervals need 20 or more."
 ASK_NEXT = "Verify next: {} (jtruth.asking.ask_next gives more, with their strata)."
@@ -226,7 +231,7 @@ def learned_table(
         return thinned([member.posterior for member in members]), doubts, members
     if not by_gold:
         table = PredictiveTable({member.name: member.posterior for member in members}, data.labelers_are)
-        return table, [ranges.ONLY_GOLD, *doubts], members
+        return table, [ONLY_GOLD, *doubts], members
     posterior = labels_posterior([member.fit for member in members], data.own_labels())
     was = [check.message for check in random_gold_checks(data, posterior) if check.verdict != "fits"]
     notes = [*of_no_effect(data.labelers_are), *gold_warnings(data), *was]
@@ -295,8 +300,11 @@ def advice(data: Inputs, y_pred: np.ndarray | None) -> tuple[str, ...]:
     left = data.gold.size - data.num_gold
     if not left:
         return ()
-    number = number_of(gold_that_halves(data.num_gold, data.gold.size), "more verified label")
-    halve = f"{number} of random samples would about halve the intervals for these samples ({left} are left)."
+    about = ABOUT[data.target]
+    number = gold_that_halves(data.num_gold, np.inf if data.target == POPULATION else data.gold.size)
+    halve = f"{number_of(number, 'more verified label')} would about halve the intervals {about}."
+    if number > left:
+        halve = f"All of the {left} other samples verified would not halve the intervals {about}."
     try:
         asked = ask_next(data.own_labels(), min(_ASKED, left), y_pred=y_pred, gold=data.known, key=data.key)
     except ValueError:  # gold of unequal chances, which no further answers can complete
