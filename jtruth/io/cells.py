@@ -198,7 +198,9 @@ def numbers_of(values: Sequence[str]) -> dict[str, float] | None:
         value: number_in(value) for value in different(values) if value.strip().casefold() not in NOTHING
     }
     decimals = any(number % 1 for number in found.values())
+    fine = any(number * 4 % 1 for number in found.values())  # no grades with halves or quarters
     many = len(found) > (_MANY_NUMBERS if decimals else 2.5 * _MANY_NUMBERS)
+    many = many or (fine and len(found) > 4 and 2 * len(found) >= len(values))
     return found if many and all(number == number for number in found.values()) else None
 
 

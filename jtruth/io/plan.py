@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 
 from jtruth._one_line import one_line
+from jtruth._validation.coded import coded
 from jtruth._validation.columns import COUNT_WORDS, one_order
 from jtruth._validation.ids import check_columns
 from jtruth._validation.text import TextTable
@@ -395,19 +396,20 @@ def _wide(columns: Columns, plan: FilePlan, names: list[str]) -> FilePlan:
 
 
 def _votes(columns: Columns, names: list[str]) -> str | None:
-    """The doubt where columns may count votes, or mark one class: whole numbers with one sum in all rows."""
-    cells = [[number_in(cell) for cell in columns[name]] for name in names if columns.numbers(name)]
-    rows = (
-        np.array(cells) if 1 < len(cells) == len(names) and not all(map(is_rater, names)) else np.ones((1, 1))
-    )
-    sums, alike = rows.sum(axis=0), (rows == rows[:, :1]).all()
-    if rows.shape[1] < 3 or (sums != sums[0]).any() or (rows < 0).any() or (rows % 1).any() or alike:
+    """The doubt where columns may count votes, or mark one class: by their names, or one sum in all rows."""
+    if len(names) < 2 or all(map(is_rater, names)) or not all(map(columns.numbers, names)):
         return None
-    text = f"{quoted(names, 8)} sum to {sums[0]:g} in every row, so they may count the votes for each class"
-    what = "Write one row for each vote then"
-    return (
-        f"{text}. {what}; if they are labelers, add {_typed('labelers', f'--labelers {chr(44).join(names)}')}"
-    )
+    cells = [coded(columns[name]) for name in names]
+    number = np.array([np.array(list(map(number_in, one.names)))[one.codes] for one in cells])
+    sums, alike = number.sum(axis=0), (number == number[:, :1]).all()
+    named = all(re.match(r"(votes?|counts?)[\W_]", name.casefold()) for name in names)
+    odd = sums.size < 3 or alike or (sums != sums[0]).any()
+    if (odd and not named) or (number < 0).any() or (number % 1).any():
+        return None
+    why = "" if named else f" sum to {sums[0]:g} in every row, so they"
+    text = f"{quoted(names, 8)}{why} may count the votes for each class"
+    option = _typed("labelers", f"--labelers {','.join(names)}")
+    return f"{text}. Write one row for each vote then; if they are labelers, add {option}"
 
 
 def _two_parts(names: list[str]) -> str | None:
