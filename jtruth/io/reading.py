@@ -25,7 +25,7 @@ from jtruth import _validation as check
 from jtruth._one_line import one_line
 from jtruth._validation.coded import different
 from jtruth._validation.text import NoRows, TextTable
-from jtruth._validation.words import column_called, plain, quoted
+from jtruth._validation.words import column_called, number_of, plain, quoted
 from jtruth.io import apply, exports
 from jtruth.io.cells import classes_of, in_words
 from jtruth.io.columns import Columns, role_of, says_something
@@ -391,17 +391,19 @@ class FileLook:
     @property
     def headline(self) -> str:
         """How large the table is."""
-        return f"{plain(self.file)}: {self.num_rows} rows, {len(self.columns)} columns"
+        return (
+            f"{plain(self.file)}: {number_of(self.num_rows, 'row')}, {number_of(len(self.columns), 'column')}"
+        )
 
     def __str__(self) -> str:
         """The columns and the advice, a line each."""
         width, lines = max(len(plain(column["name"])) for column in self.columns), [self.headline]
         for column in self.columns[:12]:
             missing = f", {column['num_missing']} missing" if column["num_missing"] else ""
-            values = f"{column['num_values']} values{missing}: {quoted(column['examples'], 4)}"
+            values = f"{number_of(column['num_values'], 'value')}{missing}: {quoted(column['examples'], 4)}"
             lines.append(f"  {plain(column['name']):<{width}}  {values}")
         if len(self.columns) > 12:
-            lines.append(f"  and {len(self.columns) - 12} more columns")
+            lines.append(f"  and {number_of(len(self.columns) - 12, 'more column')}")
         return "\n".join([*lines, *self.advice])
 
 

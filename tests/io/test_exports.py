@@ -92,7 +92,7 @@ def test_parquet_frames_and_matrices(tmp_path):
 def test_wide_tables_are_long_ones_with_empty_cells(write):
     content = "key,NA,02,x\n007,0,1,\n7,1,1,0\n8,NA,0,1\n9,1,,0\n"
     labels = read_labels(write(content), task="key")  # NA is a cell of who was not asked, and it is said
-    assert any("1 of 10 rows have no label and were left out" in note for note in labels.notes)
+    assert any("1 of 10 rows has no label and was left out" in note for note in labels.notes)
     named = read_labels(write(content), task="key", classes=("0", "1", "NA"))
     assert named.num_labels == 10 and named.counts()[2].tolist() == [1, 1, 1]
     assert labels.tasks == ("007", "7", "8", "9") and labels.workers == ("NA", "02", "x")
