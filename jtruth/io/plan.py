@@ -24,12 +24,22 @@ from typing import Any
 import numpy as np
 
 from jtruth._one_line import one_line
-from jtruth._validation.coded import coded
 from jtruth._validation.columns import COUNT_WORDS, one_order
 from jtruth._validation.ids import check_columns
 from jtruth._validation.text import TextTable
 from jtruth._validation.words import column_called, number_in, number_of, quoted
-from jtruth.io.columns import MOST, REPEAT, Columns, is_beside, is_item, is_rater, names_people, role_of, stem
+from jtruth.io.columns import (
+    MOST,
+    REPEAT,
+    Columns,
+    grid_of,
+    is_beside,
+    is_item,
+    is_rater,
+    names_people,
+    role_of,
+    stem,
+)
 
 LONG, WIDE, TRANSPOSED, SINGLE, UNKNOWN = "long", "wide", "transposed", "one label each", "unknown"
 
@@ -396,31 +406,18 @@ def _wide(columns: Columns, plan: FilePlan, names: list[str]) -> FilePlan:
 
 
 def _votes(columns: Columns, names: list[str]) -> str | None:
-    """The doubt where columns may count votes, or mark one class: by their names, or one sum in all rows."""
-    if len(names) < 2 or all(map(is_rater, names)) or not all(map(columns.numbers, names)):
+    """The doubt where columns may count votes."""
+    if (why := columns.count_votes(names)) is None:
         return None
-    cells = [coded(columns[name]) for name in names]
-    number = np.array([np.array(list(map(number_in, one.names)))[one.codes] for one in cells])
-    sums, alike = number.sum(axis=0), (number == number[:, :1]).all()
-    named = all(re.match(r"(votes?|counts?)[\W_]", name.casefold()) for name in names)
-    odd = sums.size < 3 or alike or (sums != sums[0]).any()
-    if (odd and not named) or (number < 0).any() or (number % 1).any():
-        return None
-    why = "" if named else f" sum to {sums[0]:g} in every row, so they"
-    text = f"{quoted(names, 8)}{why} may count the votes for each class"
     option = _typed("labelers", f"--labelers {','.join(names)}")
-    return f"{text}. Write one row for each vote then; if they are labelers, add {option}"
+    text = f"{quoted(names, 8)}{why} may count the votes for each class. Write one row for each vote then"
+    return f"{text}; if they are labelers, add {option}"
 
 
 def _two_parts(names: list[str]) -> str | None:
     """The doubt where names are a labeler and a question each: ann_tone, ann_style, bob_tone, bob_style."""
-    parts = [re.split(r"[\W_]+", name) for name in names]
-    first, second = (list(dict.fromkeys(part[k] for part in parts)) for k in (0, -1))
-    grid = len(first) > 1 < len(second) and len(first) * len(second) == len(set(names)) == len(names)
-    if not grid or any(len(part) != 2 or stem(part[1]) in ("", part[1][:1]) for part in parts):
+    if (some := grid_of(names)) is None:
         return None
-    some = [",".join(n for n, part in zip(names, parts, strict=True) if part[k] == one[0])
-            for k, one in ((1, second), (0, first))]  # fmt: skip
     ways = f"--labelers {some[0]}, --labelers {some[1]}, or --labelers {','.join(names)} for all"
     text = f"{quoted(names, 8)} have two parts, such as a labeler and a question"
     return f"{text}. Give the labelers of one question: labelers=... ({ways})"
