@@ -61,7 +61,8 @@ def judged(args: Any, *, what_if: bool = False) -> tuple[Any, tuple[str, ...], A
             order=tables.order(), positive=tables.positive, **tables.known(args.inclusion),
             calibration=calibration, progress=advance,
         )  # fmt: skip
-        result = replace(result, graded=f"Labeler {args.rater}" if file is None else _called(file))
+        rater = args.predictions is None
+        result = replace(result, graded=f"Labeler {args.rater}" if rater else _called(args.predictions))
         if what_if:
             _ = result.assumptions
     return with_notes(result, notes), (*tables.labels.notes, *notes), tables

@@ -254,7 +254,7 @@ def is_rater(name: str) -> bool:
 
 
 def grid_of(names: Sequence[str]) -> tuple[str, str] | None:
-    """The first names with one last, and with one first part, if every pair of parts has a name; else None."""
+    """Names with one last part, and with one first part, if every pair of parts has a name; else None."""
     parts = [re.split(r"[\W_]+", name) for name in names]
     first, last = (list(dict.fromkeys(part[k] for part in parts)) for k in (0, -1))
     whole = len(first) > 1 < len(last) and len(first) * len(last) == len(set(names)) == len(names)
