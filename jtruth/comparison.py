@@ -25,7 +25,7 @@ from jaxtyping import Float
 
 from jtruth._cache import keep_programs
 from jtruth._random import Stated, as_key, seeded, stated, stream
-from jtruth._validation.words import series
+from jtruth._validation.words import part_of, series
 from jtruth.answers import Answer, Column, Document, Table, facts, warning_notes
 from jtruth.labels import Labels, must_be_labels
 from jtruth.latent import NutsSettings, Progress
@@ -213,9 +213,9 @@ def _doubts(name: str, loo: LeaveOneOut, of_fit: tuple[str, ...], tasks: tuple |
         worst = int(loo.pareto_k.argmax())
         where = f"sample {worst}" if tasks is None else f"task {tasks[worst]!r}"
         yield (
-            f"{name}: {loo.num_bad} of {loo.pareto_k.size} samples have Pareto k above {loo.good_k:.2f} "
-            f"(worst {loo.pareto_k.max():.2f} at {where}). Its elpd is probably too high: take more draws, "
-            "or leave the model out."
+            f"{name}: {part_of(loo.num_bad, loo.pareto_k.size, 'sample')} Pareto k above "
+            f"{loo.good_k:.2f} (worst {loo.pareto_k.max():.2f} at {where}). Its elpd is probably too high: "
+            "take more draws, or leave the model out."
         )
     yield from (f"{name}: {text}" for text in of_fit)
 

@@ -19,7 +19,7 @@ from jtruth.evaluation.assumptions.model_error import OVERALL, check_kind, dists
 from jtruth.evaluation.checks.verdicts import refused
 from jtruth.evaluation.habits import behaviour_of, with_repeats
 from jtruth.evaluation.inputs import as_labels, read_labels_alone
-from jtruth.evaluation.labelers import ONLY_GOLD, LabelerReport, ends_of, labeler_rows, report_of
+from jtruth.evaluation.labelers import LabelerReport, ends_of, labeler_rows, report_of
 from jtruth.inspection import suspicions
 from jtruth.labels import Labels
 from jtruth.latent.infer.normal import MOST_TOGETHER
@@ -111,7 +111,7 @@ def quick_labelers(labels: Labels | Stream, *, key: Any = None, level: float = 0
     if named is not None:
         rows, likely, checks = _habits_of_some(named, draws, rows, key, order)
         odd, rows = (*likely, *odd), with_repeats(rows, named, level)
-    warnings = (*notes, *draws.warnings, QUICK.format(draws.how), ONLY_GOLD)
+    warnings = (*notes, *draws.warnings, QUICK.format(draws.how), parts.ONLY_GOLD)
     return LabelerReport(
         level, tuple(map(str, state.classes)), rows, tuple(draws.prior.mean(axis=0).tolist()), warnings,
         draws, stated(key), checks, suspicious=odd, target=parts.POPULATION, rests_on=rests_on(kind),

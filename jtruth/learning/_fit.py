@@ -16,6 +16,7 @@ from jtruth import _host
 from jtruth import _validation as check
 from jtruth._one_line import one_line
 from jtruth._validation.in_range import check_codes
+from jtruth._validation.words import number_of
 from jtruth.labels import Labels, must_be_labels
 from jtruth.posterior import validate_prior
 from jtruth.stats.draws import DrawsEstimate
@@ -193,9 +194,9 @@ def unlabelled(
 ) -> Iterator[str]:
     """Sentences if some samples or labelers have no label."""
     if none := np.count_nonzero(labels.labels_per_sample() == 0):
-        yield f"{none} samples have no label; {samples}"
+        yield f"{number_of(none, 'sample has', 'samples have')} no label; {samples}"
     if labelers and (none := np.count_nonzero(labels.labels_per_labeler() == 0)):
-        yield f"{none} labelers gave no label; {labelers}"
+        yield f"{number_of(none, 'labeler')} gave no label; {labelers}"
 
 
 def not_converged(name: str, converged: bool, num_steps: int) -> Iterator[str]:

@@ -22,6 +22,7 @@ from jtruth._host import diagonal_rows, labels_log_likelihood, log, vote_shares
 from jtruth._random import seeded
 from jtruth._validation import quoted
 from jtruth._validation.in_range import check_not_negative
+from jtruth._validation.words import number_of
 from jtruth.labels import Labels
 from jtruth.learning._fit import Fit, clamp, exchanged, gold_and_prior, one_hot, soft_counts, unlabelled
 
@@ -76,9 +77,11 @@ def _doubts(counts: np.ndarray, labels: Labels, known: np.ndarray, contradicted:
     none = np.flatnonzero(counts.sum(axis=(1, 2)) == 0)
     if none.size:
         names = quoted(workers[t] for t in none)
-        yield f"{none.size} labelers have no verified label ({names}), so their rows are the pseudo-counts."
+        who = number_of(none.size, "labeler has", "labelers have")
+        yield f"{who} no verified label ({names}): rows of only pseudo-counts."
     if contradicted.any():
-        yield f"{contradicted.sum()} samples are impossible at these rates; their classes get equal shares."
+        what = number_of(contradicted.sum(), "sample is", "samples are")
+        yield f"{what} impossible at these rates: all classes get equal shares there."
     yield from unlabelled(labels)
     yield from exchanged(counts.sum(axis=0), labels.class_names)
 

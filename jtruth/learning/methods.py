@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jtruth import _host
+from jtruth._validation.words import number_of
 from jtruth.labels import Labels
 from jtruth.learning._fit import Fit, clamp, gold_and_prior
 from jtruth.learning.em.dawid_skene import fit_dawid_skene, fit_one_coin
@@ -52,7 +53,11 @@ def fit_majority_vote(labels: Labels, *, key: Any = None, gold: Any = None, prio
         )
     shares = clamp(_host.vote_shares(labels.counts()), known)
     none = np.count_nonzero((labels.labels_per_sample() == 0) & (known < 0))
-    doubts = (f"{none} samples have no label, and get equal class probabilities.",) if none else ()
+    doubts = (
+        (f"{number_of(none, 'sample has', 'samples have')} no label, and get equal class probabilities.",)
+        if none
+        else ()
+    )
     return Fit(shares.mean(axis=0), shares, float("nan"), warnings=doubts)
 
 

@@ -38,6 +38,7 @@ from scipy.special import ndtr
 
 from jtruth import _host
 from jtruth._random import seeded
+from jtruth._validation.words import part_of
 from jtruth.labels import Labels
 from jtruth.learning._fit import Fit, exchanged, first_guess, soft_counts, unlabelled
 from jtruth.learning.annotation.models import beta_levels, chances
@@ -313,7 +314,7 @@ def _against_votes(posterior: Any, labels: Labels) -> Iterator[str]:
     against = (posterior.argmax(axis=1) != votes.argmax(axis=1)) & clear
     if against.sum() > _AGAINST * clear.sum():
         yield (
-            f"{against.sum()} of {clear.sum()} samples have another class than the majority of their labels: "
+            f"{part_of(against.sum(), clear.sum(), 'sample')} another class than the majority of labels: "
             'the estimated positions may follow one labeler. Compare with fit_nuts("welinder") or another '
             "method."
         )

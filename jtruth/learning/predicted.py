@@ -36,6 +36,7 @@ from jtruth._arrays import safe_log
 from jtruth._host import cross_table, diagonal_rows, log, vote_shares
 from jtruth._random import as_key, host_rng, seeded
 from jtruth._validation.in_range import check_not_negative, check_rows, check_whole
+from jtruth._validation.words import number_of
 from jtruth.labels import Labels
 from jtruth.learning._fit import Fit, check_steps, clamp, gold_and_prior
 from jtruth.learning.em import algorithm as em
@@ -79,8 +80,8 @@ def one_label(
     bad = np.flatnonzero(number != 1)
     if bad.size:
         raise ValueError(
-            f"sample {bad[0]} has {number[bad[0]]} labels ({bad.size} such samples), but this method needs "
-            "one per sample. For several labelers use fit_joint, or choose one label (select_labelers)"
+            f"sample {bad[0]} has {number_of(number[bad[0]], 'label')} ({bad.size} such), but this method "
+            "needs one per sample. For several labelers use fit_joint, or choose one label (select_labelers)"
         )
     shape = (labels.num_samples, labels.num_classes)
     q = np.asarray(probabilities, np.float64)
@@ -186,7 +187,8 @@ def _doubts_of_counts(confident: Any, labels: Labels, by_label: np.ndarray) -> A
     if (none := (confident["confident"] < 0).mean()) > 0.5:
         yield f"{100 * none:.0f} % of the samples have no confident class; the counts use the others."
     if stray := int((by_label.sum(axis=1) == 0).sum()):
-        yield f"{stray} labels have probability 0 under the fit; their class posterior is uniform."
+        what = number_of(stray, "label has", "labels have")
+        yield f"{what} probability 0 under the fit, and a uniform class posterior."
 
 
 def noise_layer(data: em.LongForm, settings: Any) -> em.Model:

@@ -36,6 +36,7 @@ from scipy.special import softmax
 from jtruth import _validation as check
 from jtruth._host import labels_log_likelihood, log, vote_shares
 from jtruth._random import seeded
+from jtruth._validation.words import number_of
 from jtruth.labels import Labels
 from jtruth.learning._fit import Fit, check_steps, clamp, exchanged, gold_and_prior, not_converged, unlabelled
 
@@ -114,7 +115,9 @@ def fit_kos(
     posterior = clamp(np.stack([1 - one, one], axis=1), known)
     doubts = [*not_converged("Message passing", converged, steps)]
     if tied := int((even & (known < 0)).sum()):
-        doubts.append(f"Messages about {tied} samples cancel or are missing; both classes get 1/2.")
+        doubts.append(
+            f"Messages about {number_of(tied, 'sample')} cancel or are missing; both classes get 1/2."
+        )
     own, shares = {"score": score, "weight": weight}, posterior.mean(axis=0)
     return Fit(shares, posterior, float("nan"), converged, steps, tuple(doubts), own)
 

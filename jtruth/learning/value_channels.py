@@ -183,7 +183,7 @@ class DirichletChannel(NamedTuple):
         if bad.size:
             raise ValueError(
                 f"row {bad[0]}: {p[bad[0]].tolist()} has a number of 0 or less, impossible for a Dirichlet "
-                f"distribution ({bad.size} such rows); mix with uniform, e.g. 0.98 * p + 0.02 / classes"
+                f"distribution ({bad.size} such); mix with uniform, e.g. 0.98 * p + 0.02 / classes"
             )
         return cls(np.tile(1.0 + 2.0 * np.eye(num_classes), (len(values.workers), 1, 1)))
 

@@ -19,6 +19,7 @@ from jaxtyping import Float, Int
 
 from jtruth._one_line import one_line
 from jtruth._random import host_rng, stream
+from jtruth._validation.words import number_of
 from jtruth.labels import Labels
 from jtruth.latent import density
 from jtruth.latent.density import Channel, Seen
@@ -110,10 +111,11 @@ class NutsFit(NamedTuple):
         chains, draws = self.run.statistics["diverging"].shape
         state = "converged" if self.converged else "not converged"
         state += ", usable" if self.usable else ", not usable"
-        doubts = f", {len(self.warnings)} warnings (fit.warnings)" if self.warnings else ""
+        doubts = f", {number_of(len(self.warnings), 'warning')} (fit.warnings)" if self.warnings else ""
         return (
-            f"{self.model}: {chains} chains of {draws} draws, {self.labels.num_labels} labels of "
-            f"{self.labels.num_samples} samples, {state}{doubts}"
+            f"{self.model}: {chains} chains of {draws} draws, "
+            f"{number_of(self.labels.num_labels, 'label')} of "
+            f"{number_of(self.labels.num_samples, 'sample')}, {state}{doubts}"
         )
 
     @property

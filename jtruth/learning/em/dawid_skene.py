@@ -25,6 +25,7 @@ from jtruth import _mesh
 from jtruth._mesh import as_auto, mesh_axis, together
 from jtruth._random import seeded
 from jtruth._validation.in_range import check_not_negative
+from jtruth._validation.words import number_of
 from jtruth.labels import Labels
 from jtruth.learning import _fit
 from jtruth.learning._fit import Fit, exchanged, gold_and_prior, known_prior, not_converged, unlabelled
@@ -179,7 +180,7 @@ def _doubts(fit, labels, gold, smoothing):
     if unlearned.size:
         first = ", ".join(f"({workers[t]!r}, {classes[c]!r})" for t, c in unlearned[:5].tolist())
         yield (
-            f"{len(unlearned)} matrix rows (labeler, true class) have no label: {first}"
+            f"{number_of(len(unlearned), 'matrix row')} (labeler, true class) have no label: {first}"
             f"{' and others' if len(unlearned) > 5 else ''}. They "
             + ("come from the pseudo-counts." if any(smoothing[:2]) else "are uniform and uninformative.")
         )

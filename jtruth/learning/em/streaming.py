@@ -29,6 +29,7 @@ from jtruth import _validation as check
 from jtruth._one_line import one_line
 from jtruth._validation.columns import lazy_patterns
 from jtruth._validation.in_range import check_shape
+from jtruth._validation.words import number_of
 from jtruth.labels import Labels, must_be_labels
 from jtruth.latent.checkpoint import Checkpoint, digest
 from jtruth.learning._fit import check_steps, first_guess, not_converged
@@ -341,8 +342,9 @@ def _joined(state: Stream, new: Labels, when: np.ndarray | None) -> Stream:
     twice = np.isin(row * len(workers) + labeler, row_had * len(workers) + had // classes)
     if twice.any():
         raise ValueError(
-            f"{twice.sum()} labels are of tasks that their worker has already labelled, the first of task "
-            f"{names[row[twice].min()]!r}; remove them, or start again with all labels"
+            f"{number_of(twice.sum(), 'label is', 'labels are')} of tasks that their worker has already "
+            f"labelled, the first of task {names[row[twice].min()]!r}; remove them, or start again with "
+            "all labels"
         )
     labeler, label = np.divmod(np.append(labeler * classes + label, had), classes)
     row = np.append(row, row_had)
