@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jtruth._one_line import one_line
-from jtruth._validation.words import LOOK, Read, number_of, plain, some
+from jtruth._validation.words import LOOK, Read, Tip, number_of, plain, some
 from jtruth.answers import Check, Column, Curve, Table
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.estimates import Estimate
@@ -72,9 +72,9 @@ RANDOM_GOLD = Read(
     "give gold=jt.io.Gold(classes, inclusion or strata)."
 )
 SHARED = "labelers can share mistakes that no label shows"
-ONLY_GOLD = (
-    "Labels cannot show mistakes that labelers share, so the intervals are wide. Verified labels of 30 "
-    "random samples would narrow them (jtruth.asking.ask_next chooses them; gold=..., --gold FILE)."
+ONLY_GOLD = Tip(
+    "Verified labels of 30 random samples would narrow the intervals (gold=..., --gold FILE; "
+    "jtruth.asking.ask_next chooses them). Labels cannot show mistakes that labelers share."
 )
 DETERMINED = 0.5  # width of an interval above which nothing is determined
 _MOST_NAMES = 12

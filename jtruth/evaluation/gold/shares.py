@@ -22,7 +22,7 @@ import numpy as np
 from jtruth._host import majority
 from jtruth._random import Stated, host_rng, seeded, stream
 from jtruth._validation import choose, present
-from jtruth._validation.words import number_of, plain, series
+from jtruth._validation.words import Tip, number_of, plain, series
 from jtruth.answers import Answer, Column, Document, Table, check_notes, dist_row, facts, how, warning_notes
 from jtruth.answers.blocks import share_text
 from jtruth.answers.require import Gate, Quantity, named_quantity, require
@@ -54,9 +54,9 @@ NOT_IDENTIFIED = (
     "Not identified: no sample has three labels and there is no gold, so all error rates fit equally well. "
     "Collect a third label for some samples, or verify 30 random samples."
 )
-VOUCHED = (
-    "This assumes that labelers share no mistakes, which the labels cannot show. Verified labels of 30 "
-    "random samples can (jtruth.asking.ask_next chooses them; gold=..., --gold FILE)."
+VOUCHED = Tip(
+    "Verified labels of 30 random samples would show whether labelers share mistakes, which this answer "
+    "rules out (gold=..., --gold FILE; jtruth.asking.ask_next chooses them)."
 )
 CLAMPED = (
     "Verified labels hardly change this answer, because the labels outweigh them. If labelers may share "
