@@ -402,7 +402,7 @@ def _metrics(result: Evaluation, rows: Mapping[str, Row], kind: str) -> list[Blo
     ]  # fmt: skip
     exact = result.method in TAKEN
     mean = Column("mean", "mean") if exact else Column("mean", "estimate [interval]", ("low", "high"))
-    columns = [mean, Column("sd", "standard deviation", detail=True)]
+    columns = [mean, Column("sd", "SD", detail=True)]
     columns += [Column("majority_vote", "against the majority vote")] if naive else []
     notes = [f"The widths assume: {result.rests_on}."] if result.rests_on else []
     never = {n: row["probability_defined"] or 0.0 for n, row in rows.items()}
@@ -412,8 +412,8 @@ def _metrics(result: Evaluation, rows: Mapping[str, Row], kind: str) -> list[Blo
     notes += [f"Macro averages leave out classes without a value: {', '.join(lost[:10])}."] if lost else []
     nothing = all(row["mean"] is None for row in rows.values())
     blocks: list[Block] = [
-        Table("metrics", "Metrics" if exact else f"Metrics, with {kind}s", "metric", tuple(columns), main,
-              " ".join(notes), "majority_vote", missing="not identified" if nothing else "undefined",
+        Table("metrics", "Metrics" if exact else f"Metrics, with {kind}s and standard deviations (SD)",
+              "metric", tuple(columns), main, " ".join(notes), "majority_vote", missing="not identified" if nothing else "undefined",
               by_name=True, aside=("majority_vote",), say=lambda name: said.get(name) or title(name))
     ]  # fmt: skip
     if of:
