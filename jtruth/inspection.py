@@ -99,7 +99,7 @@ def _distribution(number: dict) -> str:
     if len(number) == 1:
         return f"{next(iter(number))} (all samples)"
     if len(number) <= 5:
-        return ", ".join(f"{k} ({n} samples)" for k, n in number.items())
+        return ", ".join(f"{k} ({number_of(n, 'sample')})" for k, n in number.items())
     median = np.median(np.repeat(list(number), list(number.values())))
     return f"{min(number)} to {max(number)}, median {median:g}"
 
@@ -230,7 +230,9 @@ def _of_numbers(labels: Labels, pairs: LabelerPairs) -> Iterator[tuple[str, str]
     row, _, _, times = labels.patterns().entries()
     workers, totals = labels.worker_names, _used(labels).sum(axis=1)
     if copies := stats.full_agreement(pairs, MANY_SHARED):
-        names = "; ".join(f"{workers[i]!r} and {workers[j]!r} on {n} samples" for i, j, n in copies[:2])
+        names = "; ".join(
+            f"{workers[i]!r} and {workers[j]!r} on {number_of(n, 'sample')}" for i, j, n in copies[:2]
+        )
         who = "1 pair never disagrees" if len(copies) == 1 else f"{len(copies)} pairs never disagree"
         yield "copies", f"{who} ({names}). If one copied the other, keep one."
     few = (totals < FEW_LABELS) & (totals > 0)

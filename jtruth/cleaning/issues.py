@@ -44,7 +44,7 @@ from jtruth._one_line import one_line
 from jtruth._random import as_key, host_rng, seeded
 from jtruth._validation import align_table, by_class, collapse_rows
 from jtruth._validation.in_range import check_codes, check_rows, check_shape
-from jtruth._validation.words import number_of
+from jtruth._validation.words import number_of, part_of
 from jtruth.answers import Answer, Column, Document, Queue, Table, facts, warning_notes
 from jtruth.evaluation.gold.tables import POWER, how_chosen
 from jtruth.io import Gold
@@ -151,7 +151,7 @@ class Issues(Answer):
         why = f" The estimate is {' and '.join(' '.join(end) for end in ends)}." * (
             len({end[0] for end in ends}) > 1
         )
-        about = f"About {self.expected:.0f} of {self.label.size} labels are wrong"
+        about = f"About {part_of(round(self.expected), self.label.size, 'label', 'is')} wrong"
         return f"{about} ({100 * self.level:g} % interval {low:.0f} to {high:.0f}).{why}"
 
 

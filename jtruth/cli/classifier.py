@@ -52,27 +52,33 @@ def judged(args: Any, *, what_if: bool = False) -> tuple[Any, tuple[str, ...], A
     if args.fast and args.method != "bayes":
         raise ValueError(f"--fast and --method {args.method} are two different methods: choose one")
     from jtruth import evaluation
-    from jtruth.cli.reading import Tables, with_calibration, with_notes
+    from jtruth.cli.reading import with_notes
 
-    new, calibration = with_calibration(args)
     with progress("part", 2 if what_if else 1) as advance:
-        tables, file = Tables(new, args.predictions, new.gold, args.noise), args.predictions
-        args.how_read = new.how_read
-        by = (
-            tables.alone
-            if calibration and args.rater in map(str, calibration[0].worker_names)
-            else tables.rater
-        )
-        y_pred, notes = by(str(args.rater)) if file is None else tables.predictions(file)
+        tables, calibration, y_pred, notes = _graded(args)
         result = evaluation.evaluate(
             y_pred, tables.labels, method="laplace" if args.fast else args.method, target=args.target,
             order=tables.order(), positive=tables.positive, **tables.known(args.inclusion),
             calibration=calibration, progress=advance,
         )  # fmt: skip
-        result = replace(result, graded=f"Labeler {args.rater}" if file is None else _called(file))
+        rater = args.predictions is None
+        result = replace(result, graded=f"Labeler {args.rater}" if rater else _called(args.predictions))
         if what_if:
             _ = result.assumptions
     return with_notes(result, notes), (*tables.labels.notes, *notes), tables
+
+
+def _graded(args: Any, by: str | None = None) -> tuple[Any, Any, Any, tuple[str, ...]]:
+    """The tables, the calibration if there is one, and (y_pred, notes) of what is graded."""
+    from jtruth.cli.reading import Tables, with_calibration
+
+    new, calibration = with_calibration(args)
+    tables = Tables(new, args.predictions, new.gold, args.noise, by=by)
+    args.how_read = new.how_read
+    if args.predictions is not None:
+        return tables, calibration, *tables.predictions(args.predictions)
+    known = calibration is not None and args.rater in map(str, calibration[0].worker_names)
+    return tables, calibration, *(tables.alone if known else tables.rater)(str(args.rater))
 
 
 @command(
@@ -94,10 +100,6 @@ def evaluate(args: Any) -> None:
         raise ValueError(
             "--scores grades the scores of all samples, and --by compares predicted classes in groups: leave "
             "one of them out"
-        )
-    if args.scores or args.by is not None:
-        refuse(
-            {"--calibration": args.calibration}, "grades one classifier or labeler: omit --scores and --by"
         )
     if not args.scores:
         idle = {"--threshold": args.threshold, "--cost": args.cost}
@@ -133,31 +135,31 @@ def _groups(args: Any) -> Any:
     _refuse_idle(args, "groups are compared (--by)")
     if (args.predictions is None) == (args.rater is None):
         raise ValueError("give what to grade in every group: --predictions PRED.csv or --rater WORKER")
-    from jtruth.cli.reading import Tables, with_notes
+    from jtruth.cli.reading import with_notes
     from jtruth.evaluation import compare_groups
 
     with progress("answer") as advance:
-        tables = Tables(args, args.predictions, args.gold, args.noise, by=args.by)
-        file = args.predictions
-        y_pred, notes = tables.rater(str(args.rater)) if file is None else tables.predictions(file)
+        tables, calibration, y_pred, notes = _graded(args, args.by)
         comparison = compare_groups(
             y_pred, tables.labels, tables.groups(1), metric=args.metric, positive=tables.positive,
-            **_target(args), **tables.known(args.inclusion), progress=advance,
+            calibration=calibration, **_target(args), **tables.known(args.inclusion), progress=advance,
         )  # fmt: skip
     return with_notes(comparison, (*tables.labels.notes, *notes))
 
 
 def _grade_scores(args: Any) -> None:
-    from jtruth.cli.reading import Tables, with_notes
+    from jtruth.cli.reading import Tables, with_calibration, with_notes
 
     if args.predictions is None:
         raise ValueError("--scores needs a file of scores: give --predictions PRED.csv")
     _refuse_idle(args, "scores are graded")
-    refuse({"--require": args.require, "--rater": args.rater}, "cannot be combined with --scores")
+    refuse({"--rater": args.rater}, "cannot be combined with --scores")
+    new, calibration = with_calibration(args)
     with progress("answer") as advance:
-        tables = Tables(args, args.predictions, args.gold, args.noise)
+        tables = Tables(new, args.predictions, new.gold, args.noise)
+        args.how_read = new.how_read
         scores, notes = tables.scores(args.predictions)
-        known = tables.known(args.inclusion)
+        known = tables.known(args.inclusion) | {"calibration": calibration}
         result = _judged_scores(args, scores, tables.labels, **known, **_target(args), progress=advance)
     result = with_notes(result, [text for text in notes if text not in result.warnings])
     if args.plot is not None:

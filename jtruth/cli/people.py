@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from jtruth._files import write_table, write_text
+from jtruth._validation.words import number_of
 from jtruth.cli.options import (
     BESIDE,
     DRAWS,
@@ -149,6 +150,7 @@ def agreement(args: Any) -> None:
 def simulate(args: Any) -> None:
     """Simulate labels, predictions and true classes, with independent errors."""
     from jtruth.answers import Document, facts
+    from jtruth.evaluation.parts import counts_text
     from jtruth.io import write_labels
 
     data, names, prior = _drawn(args)
@@ -165,9 +167,8 @@ def simulate(args: Any) -> None:
     right = float((data.y == data.y_pred).mean())
     named = {name: shlex.quote(str(args.folder / f"{name}.csv")) for name in ("labels", "predictions")}
     sentence = (
-        f"Simulated {labels.num_samples} samples, {labels.num_labels} labels by {args.labelers} labelers and "
-        f"a classifier with accuracy {100 * right:.1f} %. {args.folder} has the files labels.csv, "
-        "predictions.csv and truth.csv."
+        f"Simulated {counts_text(labels)} and a classifier with accuracy {100 * right:.1f} %. "
+        f"{args.folder} has the files labels.csv, predictions.csv and truth.csv."
     )
     size = {"num_samples": labels.num_samples, "num_labels": labels.num_labels}
     step = f"jtruth evaluate {named['labels']} --predictions {named['predictions']}"
@@ -334,8 +335,8 @@ def _updated(args: Any, path: Path, options: dict[str, Any]) -> tuple[Any, Any]:
         state = update(old, labels, when=when)
         how = f"EM continued from the state for {state.num_steps} steps"
     report = quick_labelers(state, **options)
-    number = f"{len(state.batches)} sets in all, {len(state.tasks)} tasks"
-    added = f"{labels.num_labels} labels added, {number}; {how}"
+    number = f"{number_of(len(state.batches), 'set')} in all, {number_of(len(state.tasks), 'task')}"
+    added = f"{number_of(labels.num_labels, 'label')} added, {number}; {how}"
     write_stream(path, state)
     return replace(report, warnings=(added, *map(Read, labels.notes), *report.warnings)), state.labels()
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from jtruth._validation import check_columns, positive_of, with_tasks
 from jtruth._validation.text import TextTable
-from jtruth._validation.words import LOOK, Read, column_called, duplicates, number_in, quoted
+from jtruth._validation.words import LOOK, Read, column_called, duplicates, number_in, number_of, quoted
 from jtruth.cli.options import COMMANDS, as_typed, next_step, refuse
 from jtruth.io import FilePlan, Gold, apply, read_noise, read_predictions, read_scores
 from jtruth.io.apply import found_beside
@@ -204,7 +204,8 @@ class Tables:
         self.labels = split.labels
         if not len(split.alone) or self.args.gold is not None:
             return split.y_pred, ()
-        note = f"{len(split.alone)} samples that only {worker!r} labelled were left out."
+        was = f"that only {worker!r} labelled"
+        note = f"{number_of(len(split.alone), f'sample {was} was', f'samples {was} were')} left out."
         return split.y_pred, (note,)
 
     def gold_step(self, given: str = "", known: int = 0, num: int | None = None) -> str:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from jtruth._files import write_table
+from jtruth._validation.words import number_of
 from jtruth.cli.options import (
     DRAWS,
     EVERY,
@@ -141,7 +142,9 @@ def _split(args: Any, tables: Any) -> Any:
     unknown = sorted(set(chosen) - set(tasks))
     if unknown:
         name = args.fit_on.name
-        raise ValueError(f"{name}: {len(unknown)} tasks have no labels here ({quoted(unknown)})")
+        raise ValueError(
+            f"{name}: {number_of(len(unknown), 'task has', 'tasks have')} no labels here ({quoted(unknown)})"
+        )
     return np.isin(tasks, list(chosen))
 
 

@@ -279,7 +279,9 @@ def consensus(
     warnings = [*map(Read, labels.notes), *notes, *fit.warnings, *deserted(p, labels)]
     if tied.any():
         number = np.count_nonzero(tied)
-        warnings.append(f"{number} samples are tied between classes; the first class is shown.")
+        warnings.append(
+            f"{number_of(number, 'sample is', 'samples are')} tied between classes; the first class is shown."
+        )
     return Consensus(
         method, chosen.sentence, labels, label, probability, p, tied, (code >= 0) & (code != label[sample]),
         known, fit, tuple(warnings), stated(key),

@@ -145,17 +145,17 @@ def labelers_by_model(
 
     Args:
         labels, key, level: as for `evaluate_labelers`.
-        model: a name of `jtruth.learning.annotation.bayes.MODELS`, such as "hierarchical_dawid_skene".
+        model: a name of `jtruth.learning.annotation.functions.SPECS`, such as "hierarchical_dawid_skene".
         settings: `jtruth.latent.NutsSettings`.
 
     Raises:
         ValueError: an unknown model, or no label.
     """
     from jtruth.latent import NutsSettings
-    from jtruth.learning.annotation.bayes import MODELS, fit_nuts
+    from jtruth.learning.annotation.bayes import SPECS, fit_nuts
 
     check_level(level)
-    choose("model", model, tuple(MODELS))
+    choose("model", model, tuple(SPECS))
     labels = as_labels(labels)
     fit = fit_nuts(model, labels, key=as_key(key), settings=settings or NutsSettings())
     draws = fit.matrix_draws()

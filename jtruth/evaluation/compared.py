@@ -191,6 +191,7 @@ class Comparison(Dists, Answer):
     checks: tuple[parts.Check, ...] = ()  # alarms that stand above the answer
     margin: float = 0.0  # by more than this a classifier counts as better
     at_least: float | None = None  # the requirement
+    num_calibration: int = 0  # verified items of other data, which say how the judges err
     agreement: Mapping[str, float] = field(default_factory=dict)  # share of all labels that each repeats
     sizes: tuple[int, ...] = ()  # samples of each, where they are groups of samples and no classifiers
     axis: tuple[list[float], str, dict[float, str]] | None = None  # of groups in order: see `Groups.axis`
@@ -326,8 +327,8 @@ class Comparison(Dists, Answer):
             how(("metric", metric), ("interval", kind), ("assumption", self.assumption),
                 ("target", f"{self.target}, {parts.ABOUT[self.target]}")),
             facts_of(self, "metric", "positive", "positive_chosen", "level", "interval_kind", "assumption",
-                     "num_samples", "num_gold", "margin", "at_least", "ranking", "told", "target",
-                     "order_probability", within="comparison"),
+                     "num_samples", "num_gold", "num_calibration", "margin", "at_least", "ranking", "told",
+                     "target", "order_probability", within="comparison"),
             facts(**{"comparison.smaller_is_better": self.sign < 0,
                      "comparison.gold_to_tell": None if self.told else self.gold_to_tell, "key": self.key,
                      "comparison." + other.target.replace("-", "_"): there}),
@@ -378,10 +379,8 @@ class Comparison(Dists, Answer):
 def _sentence(comparison: Comparison, metric: str, kind: str) -> str:
     first, second = pair = comparison.ranking[:2]
     p, names = comparison.p_better(first, second, comparison.margin), (plain(first), plain(second))
-    about, taken = (
-        parts.ABOUT[comparison.target],
-        parts.taken_as_true(comparison.num_gold, random=parts.RANDOM_GOLD in comparison.warnings),
-    )
+    about, random = parts.ABOUT[comparison.target], parts.RANDOM_GOLD in comparison.warnings
+    taken = parts.taken_as_true(comparison.num_gold, comparison.num_calibration, random=random)
     taken = f"{taken[0].upper()}{taken[1:]}."
     either = f"{names[0]} or {names[1]} has the better {metric} {about}"
     if np.isnan(p):
@@ -394,7 +393,7 @@ def _sentence(comparison: Comparison, metric: str, kind: str) -> str:
         needed = comparison.gold_to_tell
         help_ = "Even verified labels of all samples may not tell"
         if needed:
-            help_ = f"About {needed} verified labels of random samples would tell"
+            help_ = f"About {number_of(needed, 'verified label')} of random samples would tell"
         elif comparison.close:
             help_ = f"Verified labels may not tell either: the difference is at most {CLOSE:g} either way"
         return f"The labels alone cannot tell whether {either}. {help_}. {taken}"

@@ -413,8 +413,9 @@ def _metrics(result: Evaluation, rows: Mapping[str, Row], kind: str) -> list[Blo
     nothing = all(row["mean"] is None for row in rows.values())
     blocks: list[Block] = [
         Table("metrics", "Metrics" if exact else f"Metrics, with {kind}s and standard deviations (SD)",
-              "metric", tuple(columns), main, " ".join(notes), "majority_vote", missing="not identified" if nothing else "undefined",
-              by_name=True, aside=("majority_vote",), say=lambda name: said.get(name) or title(name))
+              "metric", tuple(columns), main, " ".join(notes), "majority_vote",
+              missing="not identified" if nothing else "undefined", by_name=True,
+              aside=("majority_vote",), say=lambda name: said.get(name) or title(name))
     ]  # fmt: skip
     if of:
         heads = tuple(dist_column(m, title(m), ".2f") for m in next(iter(of.values())))

@@ -365,9 +365,7 @@ def test_agreement_says_what_python_says(run, answer, small):
 def test_agreement_by_weights_and_level(run, small):
     code, out, err = run("agreement", "labels.csv", folder=small, full=False)
     assert (
-        code == 0
-        and len(out.splitlines()) <= 15
-        and "kappa of pairs ranges from" in " ".join(out.split())
+        code == 0 and len(out.splitlines()) <= 15 and "kappa of pairs ranges from" in " ".join(out.split())
     ), err
     code, out, _ = run("agreement", "labels.csv", "--weights", "quadratic", "--level", 0.5, folder=small)
     assert code == 0 and "quadratic weights; interval differences for alpha" in out

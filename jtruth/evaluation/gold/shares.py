@@ -154,9 +154,8 @@ class Prevalence(Answer):
         alarms = parts.first_lines(self.checks, self.warnings)
         if self.groups is not None:
             question = f"Which group has the largest share of class {self.groups.positive!r}?"
-            return Document(
-                question, about, self.groups.sentence(kind, self.level, self.target), blocks, alarms
-            )
+            sentence = self.groups.sentence(kind, self.level, self.target, self.num_calibration)
+            return Document(question, about, sentence, blocks, alarms)
         texts, sentence = [], "Not identified: these labels do not determine the share of any class."
         for row in sorted(rows, key=lambda row: -row["mean"])[:3]:
             share = share_text([row["mean"], row["low"], row["high"]])
@@ -222,9 +221,7 @@ def prevalence(
             raise ValueError("a stream has no samples by name: leave gold, calibration, assume and by out")
         return _of_stream(labels, key, labelers_are, target, level)
     if calibration is not None:
-        if gold is not None or assume is not None:
-            raise ValueError("calibration sets the error rates: leave gold and assume out")
-        labels, calibration = calibrated.together(labels, calibration)
+        labels, calibration = calibrated.together(labels, calibration, gold=gold, assume=assume)
     data = read_labels_alone(
         labels, gold, key=key, level=level, assume=assume, labelers_are=labelers_are, progress=progress
     )
@@ -340,11 +337,10 @@ def _by_calibration(
     shared = groups is not None and groups.shared(data.gold)
     found = calibrated.by_calibration(data, calibration, hard=shared)
     answer = _answer(
-        data, "calibration", found.of_all / data.y_pred.size, calibrated.ASSUMED,
-        (*found.warnings, *data.notes), class_posterior=found.class_posterior, rates=found.rates,
-        num_calibration=calibration.truth.size,
+        data, "calibration", found.of_all / data.y_pred.size, "", (*found.warnings, *data.notes),
+        class_posterior=found.class_posterior, rates=found.rates,
     )  # fmt: skip
-    answer = replace(answer, checks=(*answer.checks, *found.checks))
+    answer = replace(answer, **found.basis | {"checks": (*answer.checks, *found.basis["checks"])})
     if groups is None:
         return answer
     if not shared:

@@ -21,7 +21,7 @@ from jaxtyping import Float, Int
 
 from jtruth._host import smoothed_vote_shares
 from jtruth._random import Key, host_rng, stream
-from jtruth._validation.words import number_of, some
+from jtruth._validation.words import number_of, part_of, some
 from jtruth.asking.gold import ask_next, by_vote, gold_that_halves
 from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.assumptions.model_error import PredictiveTable, of_no_effect
@@ -263,11 +263,10 @@ def few_of_classes(
     for c in codes if 0 < number < data.gold.size else ():
         own, said = int((data.gold == c).sum()), [int((one[known] == c).sum()) for one in predictions]
         if own < FEW:
-            texts.append(f"{own} of {number_of(number, 'verified label')} are of class {data.classes[c]!r}")
+            texts.append(f"{part_of(own, number, 'verified label', 'is')} of class {data.classes[c]!r}")
         elif min(said, default=FEW) < FEW:
-            texts.append(
-                f"{min(said)} of {number_of(number, 'verified sample')} are predicted {data.classes[c]!r}"
-            )
+            of_all = part_of(min(said), number, "verified sample", "is")
+            texts.append(f"{of_all} predicted {data.classes[c]!r}")
     return (NOT_DETERMINED.format(some(texts, 3)),) if texts else ()
 
 
@@ -276,7 +275,9 @@ def few_of_labelers(labels: Labels, gold: np.ndarray) -> tuple[str, ...]:
     sample, labeler, _ = labels.entries()
     known = np.bincount(labeler[gold[sample] >= 0], minlength=labels.num_labelers)
     few = np.flatnonzero((known < FEW) & (labels.labels_per_labeler() >= FEW))
-    which = some([f"{known[t]} verified labels of {str(labels.worker_names[t])!r}" for t in few], 3)
+    which = some(
+        [f"{number_of(known[t], 'verified label')} of {str(labels.worker_names[t])!r}" for t in few], 3
+    )
     return (f"{FEW_GOLD}{which}. Their estimates come mostly from unverified labels.",) if few.size else ()
 
 
