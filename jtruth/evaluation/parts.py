@@ -101,9 +101,9 @@ def interval_title(level: float, kind: str) -> str:
     return f"{100 * level:g} % {kind.removesuffix(' interval')} interval"
 
 
-def plain_interval(level: float, kind: str) -> str:
+def plain_interval(title: str) -> str:
     """The same for a headline, which says what the interval allows for in words: "95 % interval"."""
-    return interval_title(level, kind).replace("posterior ", "").replace("predictive ", "")
+    return title.replace("posterior ", "").replace("predictive ", "")
 
 
 def loudest(checks: Sequence[Check], allowed: bool = False) -> dict[str, str]:

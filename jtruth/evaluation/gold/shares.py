@@ -119,8 +119,7 @@ class Prevalence(Answer):
             {"class": name, **dist_row(dist, self.level), "label_share": self.label_shares.get(name)}
             for name, dist in self.shares.items()
         ]
-        kind_of = parts.PREDICTIVE if self.assumptions else "posterior"
-        kind = parts.interval_title(self.level, kind_of)
+        kind = parts.interval_title(self.level, parts.PREDICTIVE if self.assumptions else "posterior")
         one = self.num_labelers == 1
         columns = (
             Column("mean", "share [interval]", ("low", "high")),
@@ -163,7 +162,7 @@ class Prevalence(Answer):
         what = {parts.POPULATION: "Of new samples", parts.IN_SAMPLE: "Of these samples"}[self.target]
         if texts:
             top = max(rows, key=lambda row: row["mean"])
-            sentence = f"{what}, {series(texts)} ({parts.plain_interval(self.level, kind_of)}s)."
+            sentence = f"{what}, {series(texts)} ({parts.plain_interval(kind)}s)."
             if any(parts.undetermined(row["low"], row["high"]) for row in rows):
                 sentence += f" The intervals are wide: {parts.SHARED}." if self.assumptions else ""
             if top["label_share"] is not None:
