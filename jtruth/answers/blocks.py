@@ -343,6 +343,8 @@ def number(value: Any, form: str = ".3f") -> str:
         return "-"
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if form == "%":  # under a title that says so
+        return f"{100 * value:.0f}"
     if form == "p":  # of a probability, which is never certain
         return ">0.999" if value > 0.9995 else "<0.001" if value < 0.0005 else f"{value:.3f}"
     if isinstance(value, int) and form[-1:] not in "d,%":

@@ -196,8 +196,8 @@ def labeler_table(
 ) -> Table:
     """Accuracies of labelers as a block, the worst first, and `more` columns."""
     title = f"{what[0].upper()}{what[1:]}, worst first, with {100 * level:g} % intervals"
-    form = ".2f" if more else ".3f"
-    columns = (Column("accuracy", "accuracy", ("low", "high"), form), *more, Column("num_labels", "labels"))
+    head, form = ("accuracy (%)", "%") if more else ("accuracy", ".3f")
+    columns = (Column("accuracy", head, ("low", "high"), form), *more, Column("num_labels", "labels"))
     return Table("labelers", title, "worker", columns, rows, missing="no label given")
 
 

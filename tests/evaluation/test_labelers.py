@@ -94,6 +94,7 @@ def row(name, low, high):
     return {"worker": name, "accuracy": (low + high) / 2, "low": low, "high": high}
 
 
+SURE = ", each with a probability of 95 % or more."
 SAID_OF = "Estimated accuracy ranges from 20 % [10, 30] (a) to 55 % [50, 60] (c), with 95 % intervals."
 
 
@@ -101,13 +102,12 @@ SAID_OF = "Estimated accuracy ranges from 20 % [10, 30] (a) to 55 % [50, 60] (c)
     ("clear", "given", "said"),
     [
         ((), "", ""),
-        ([("c", "a")], "", " a is worse than c, each with a probability of 95 % or more. The other differences are not clear."),
+        ([("c", "a")], "", f" a is worse than c{SURE} The other differences are not clear."),
         ([("b", "a"), ("c", "a")], "",
-         " a is worse than all others, each with a probability of 95 % or more. The other differences are not "
-         "clear."),
+         f" a is worse than all others{SURE} The other differences are not clear."),
         ([("b", "a"), ("c", "a"), ("c", "b")], "if all is well",
          " If all is well, differences are clearer than levels: a is worse than all others and c is better "
-         "than b, each with a probability of 95 % or more."),
+         f"than b{SURE}"),
     ],
 )  # fmt: skip
 def test_who_is_clearly_better_is_said_and_nothing_of_others(clear, given, said):
