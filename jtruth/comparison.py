@@ -1,15 +1,13 @@
-"""Which annotation model predicts labels best? PSIS-LOO over samples, the true class summed out.
+"""`compare_models`: which annotation model predicts labels best, by PSIS-LOO over samples.
 
-Each sample in turn is left out, and its labels are predicted from the rest (Vehtari, Gelman and Gabry 2017);
-the expected log predictive density elpd is the sum over samples. Samples with equal labels have equal terms,
-which are computed once. Differences and their standard errors come from the pointwise values. They say which
-model describes the labels better, not which gives better metrics: look at the checks of every fit too. Beside
-them stands the evidence, log p(all labels) with everything unknown integrated out, by tempering the same
-density from the prior.
+Each sample in turn is left out, and its labels are predicted from the rest, with the true class summed out
+(Vehtari, Gelman and Gabry 2017). The expected log predictive density elpd is the sum over samples;
+differences and their standard errors come from the pointwise values. They show which model describes the
+labels better, not which gives better metrics: see the checks of every fit too. The evidence, log p(all
+labels) with all unknowns integrated out, is computed by tempering from the prior.
 
-`to_datatree` hands any fit with draws over to ArviZ. Its dimension of samples is "task", because ArviZ uses
-"sample" for draws, and that of what labelers said is "labeled_as", since `arviz_stats.summary` makes an axis
-"label" of its own and stops where there is one.
+`to_datatree` exports any fit with draws to ArviZ. Its dimension of samples is "task", because ArviZ uses
+"sample" for draws, and that of labels is "labeled_as", because `arviz_stats.summary` makes an axis "label".
 
     tree = to_datatree(fit)
     arviz_stats.summary(tree); arviz_stats.loo(tree); arviz_plots.plot_trace(tree)
@@ -48,7 +46,7 @@ _FEW_SAMPLES = 100
 
 @dataclass(frozen=True, repr=False)
 class ModelComparison(Answer):
-    """Models in order of elpd. `told_apart` says which are worse than the first beyond doubt."""
+    """Models in order of elpd. `told_apart` marks those that are clearly worse than the first."""
 
     names: tuple[str, ...]
     loo: tuple[LeaveOneOut, ...]
@@ -62,7 +60,7 @@ class ModelComparison(Answer):
     evidence: tuple[tuple[float, float] | None, ...] = ()
 
     def blocks(self) -> Document:
-        """The question, the answer and what stands behind it, for all faces."""
+        """Build the document of the result."""
         known = self.evidence or (None,) * len(self.names)
         rows = [
             {"name": name, "elpd": loo.elpd, "se": loo.se, "p_loo": loo.p_loo, "num_bad": loo.num_bad,
@@ -108,17 +106,17 @@ def compare_models(
 
     Args:
         labels: noisy labels.
-        key: of whatever is drawn: a whole number or a JAX key; 0 if None.
+        key: seed of all random draws: a whole number or a JAX key; 0 if None.
         models: names (see `jtruth.learning.annotation.bayes.MODELS`), functions of `jtruth.models` or of your
             own (docs/your_own_model.md), `Spec`s, or fits of the same labels: `NutsFit`, or `JointPosterior`
-            under independence without predictions or gold labels. A mapping gives them names of your own.
-        settings: of NUTS, for the names and your own models; its `progress` is of any sampler.
-        nuts: whether names and your own models are sampled by NUTS. False: by tempering, whose one run gives
-            both draws and evidence in a fraction of the time; NUTS for a model too large to be tempered.
-            None: by NUTS only where `settings` say how it is to run.
+            under independence without predictions or gold labels. A mapping gives them other names.
+        settings: of NUTS, for names and functions; its `progress` is for any sampler.
+        nuts: whether names and functions are sampled by NUTS. False: by tempering, whose one run gives both
+            draws and evidence in a fraction of the time (NUTS if the model is too large). None: by NUTS only
+            if `settings` are given.
 
     Returns:
-        `ModelComparison`; print it for a table. Models are ordered; `verdict` says what the order is worth.
+        `ModelComparison`; print it for a table. Models are ordered; `verdict` says whether they differ.
 
     Raises:
         ValueError: fewer than two models, a model twice, or a fit of other labels.
@@ -161,8 +159,8 @@ def compare_models(
 def leave_one_out(fit: "NutsFit | JointPosterior", labels: Labels | None = None) -> LeaveOneOut:
     """Leave-one-out log predictive density of one fit by PSIS (Vehtari, Gelman and Gabry 2017).
 
-    One term for each sample. A `JointPosterior` needs `Effort(pointwise=True)` when it is fitted, or the
-    labels it was fitted to; a ValueError where it has neither, or others.
+    One term for each sample. A `JointPosterior` needs `Effort(pointwise=True)` when it is fitted, or its
+    labels; ValueError if it has neither, or others.
     """
     if not isinstance(fit, JointPosterior):
         rows = fit.pointwise()
@@ -180,7 +178,7 @@ def _loo(rows: RowLikelihood) -> LeaveOneOut:
 
 
 def _ordered(compared: list[tuple], key: Stated, tasks: tuple | None) -> ModelComparison:
-    """Models (name, terms, warnings, evidence) by elpd, differences to the first, and what they are worth."""
+    """Order models (name, terms, warnings, evidence) by elpd, with differences to the first."""
     names, loo, warnings, known = zip(*sorted(compared, key=lambda one: -one[1].elpd), strict=True)
     pairs = [sum_and_error(one.pointwise - loo[0].pointwise) for one in loo]
     apart = tuple(-d > max(_SMALL_DIFFERENCE, _STANDARD_ERRORS * se) for d, se in pairs)
@@ -235,10 +233,10 @@ def to_datatree(fit: Any, labels: Labels | None = None) -> Any:
     """A fit as an ArviZ DataTree: posterior, sample_stats, and for labels log_likelihood and observed_data.
 
     Args:
-        fit: `NutsFit` of an annotation model, `JointPosterior` of the Gibbs sampler, tables by NUTS,
-            or `NutsRun`. Of a `JointPosterior` that keeps the matrices of every few
-            sweeps only, all variables are those of these sweeps.
-        labels: those that a `JointPosterior` was fitted to, for its log-likelihood; not for other fits.
+        fit: `NutsFit` of an annotation model, `JointPosterior` of the Gibbs sampler, tables by NUTS, or
+            `NutsRun`. A `JointPosterior` that keeps the matrices of every few sweeps gives all variables of
+            these sweeps.
+        labels: of a `JointPosterior`, for its log-likelihood; not for other fits.
 
     Returns:
         `xarray.DataTree`. The log-likelihood of N samples takes 8 N bytes a draw.

@@ -1,4 +1,4 @@
-"""What an answer is made of, and its faces: terminal, JSON, HTML, data frames. Pictures: `jtruth.plots`."""
+"""Results as documents, and their output: terminal, JSON, HTML, data frames. Pictures: `jtruth.plots`."""
 
 from jtruth.answers.answer import Answer
 from jtruth.answers.blocks import (

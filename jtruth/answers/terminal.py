@@ -1,8 +1,8 @@
-"""An answer on a terminal: brief or in full, and never wider than the terminal.
+"""A document on a terminal: brief or in full, never wider than the terminal.
 
-Brief is the sentence, the first table, up to three notes that matter most and the next command, in 20 lines;
-in full it is every block. A table that is too wide loses no number: sentences are wrapped, and columns that
-find no room stand in a second table below the first.
+Brief is the headline, the first table, up to three important notes and the next command, in 20 lines; full is
+every block. Wide tables keep all numbers: sentences are wrapped, and columns that do not fit are in a second
+table.
 """
 
 import shutil
@@ -38,9 +38,9 @@ _GAP = "  "
 def terminal_text(
     document: Document, *, full: bool = False, width: int | None = None, words: Words = str, read: str = ""
 ) -> str:
-    """Lines of at most `width` columns (None: the terminal's, or 80), in the `words` of this reader.
+    """Lines of at most `width` columns (None: the terminal's, or 80), rephrased by `words`.
 
-    `read` is a sentence that says how the input was read.
+    `read` is a sentence on how the input was read.
     """
     width = shutil.get_terminal_size((80, 24)).columns if width is None else width
     width = max(width, 2 * _LEAST)
@@ -65,7 +65,7 @@ def terminal_text(
 def _body(
     document: Document, width: int, room: int, notes: list[list[str]], words: Words
 ) -> tuple[list[str], int]:
-    """The first table and whole notes in at most `room` lines, where that can be, and how many notes."""
+    """The first table and whole notes in about `room` lines, and the number of notes."""
     lines: list[str] = []
     notes = [note for note in notes if len(note) <= _NOTE]
     for table in document.tables()[:1]:
@@ -85,7 +85,7 @@ def _body(
 
 
 def _left(document: Document, notes: int) -> str:
-    """What the answer is about, what a brief one leaves out beside so many notes, and how to see it."""
+    """The data, the number of blocks and notes that a brief text omits, and how to see them."""
     blocks = sum(isinstance(one, Table | Matrix | Curve) for one in document.blocks) - bool(document.tables())
     numbers = ((blocks, "table"), (notes, "note"))
     parts = [number_of(count, what) for count, what in numbers if count > 0]
@@ -94,7 +94,7 @@ def _left(document: Document, notes: int) -> str:
 
 
 def _most_important(document: Document) -> list[Note]:
-    """Notes of a brief answer: misfits in one sentence, and none that the answer or an alarm says already."""
+    """Notes of a brief text: failed checks in one sentence, and none that is shown elsewhere."""
     quiet = {"alarm", "good", *(["bad"] if document.doubt else [])}
     notes = [
         note
@@ -105,7 +105,7 @@ def _most_important(document: Document) -> list[Note]:
 
 
 def _short(note: Note, width: int, words: Words) -> list[str]:
-    """Lines of a note; of one too long for a brief answer without its last sentences or clauses."""
+    """Lines of a note; a long one loses its last sentences or clauses."""
     lines, text = _note(note, width, words), note.text
     while len(lines) > _NOTE and (end := max(text.rfind(". "), text.rfind("; "))) > 0:
         text = text[:end]
@@ -114,7 +114,7 @@ def _short(note: Note, width: int, words: Words) -> list[str]:
 
 
 def _block(block: Block, width: int, words: Words) -> list[str]:
-    """All that a block says, under its title."""
+    """All lines of a block, under its title."""
     match block:
         case Table():
             lines = table_lines(block, width, _FULL) if block.rows else []
@@ -143,9 +143,10 @@ def _note(note: Note, width: int, words: Words) -> list[str]:
 
 
 def table_lines(table: Table, width: int, most: tuple[int, int] = _FULL, *, whole: bool = True) -> list[str]:
-    """A table as lines: name of the row, then its values; long names stand behind the values.
+    """A table as lines: name of the row, then its values; long names come after the values.
 
-    `most` rows, and how many of them are the last ones; `whole`: what finds no room stands in a second table.
+    `most` are the numbers of rows, and of last rows among them; with `whole`, columns that do not fit are in
+    a second table.
     """
     first, last, out = table.shown(*most, full=whole)
     rows = (*first, *last)
@@ -164,7 +165,7 @@ def table_lines(table: Table, width: int, most: tuple[int, int] = _FULL, *, whol
 def _laid_out(
     label: Cells, columns: list[Cells], width: int, cut: tuple[int | None, int], whole: bool = True
 ) -> list[str]:
-    """Rows under a head; columns that do not fit stand in a second table, or below the name of the row."""
+    """Rows under a head; columns that do not fit are in a second table, or below the name of the row."""
     long_names = max(map(size, label)) > _LONG
     texts = [column for column in columns if max(map(size, column[1:]), default=0) > _LONG]
     short = [column for column in columns if column not in texts]
@@ -184,7 +185,7 @@ def _laid_out(
 
 
 def _stacked(label: Cells, columns: list[Cells], width: int, cut: tuple[int | None, int]) -> list[str]:
-    """Every row as lines below its name, where a terminal is too narrow for a table."""
+    """Every row as lines below its name, if a terminal is too narrow for a table."""
     lines: list[str] = []
     for k in range(1, len(label)):
         lines += [_left_out(cut[1])] if k == cut[0] else []
@@ -202,7 +203,7 @@ def _left_out(number: int) -> str:
 def _rows(
     label: Cells | None, front: list[Cells], sentences: list[Cells], width: int, cut: tuple[int | None, int]
 ) -> list[str]:
-    """Lines of a table whose columns fit; sentences share what is left, and are wrapped."""
+    """Lines of a table whose columns fit; sentences share the remaining width, and are wrapped."""
     sizes = [max(map(size, column)) for column in front]
     used = sum(sizes) + len(_GAP) * len(sizes)
     used += 0 if label is None else max(map(size, label))
@@ -222,7 +223,7 @@ def _rows(
 
 
 def _aligned(column: Cells, k: int, width: int) -> str:
-    """A cell of a column: words at the left, numbers at the right."""
+    """A cell of a column: words to the left, numbers to the right."""
     words = sum(cell[:1].isalpha() or cell[:1] in "<'\"" for cell in column[1:] if cell)
     blanks = " " * (width - size(column[k]))
     return column[k] + blanks if 2 * words > len(column) - 1 else blanks + column[k]
@@ -239,14 +240,14 @@ def _matrix_lines(block: Matrix, width: int) -> list[str]:
 
 
 def off_diagonal(block: Matrix) -> list[tuple[int, int]]:
-    """Cells beside the diagonal, the largest first."""
+    """Off-diagonal cells, the largest first."""
     mean = block.cells["mean"]
     pairs = [(a, b) for a in range(len(block.rows)) for b in range(len(block.columns)) if a != b]
     return sorted(pairs, key=lambda pair: -mean[pair[0]][pair[1]])
 
 
 def _series_lines(block: Curve, name: str, width: int) -> list[str]:
-    """Some points of a curve, evenly spread; where they have names, these and more of them."""
+    """Evenly spaced points of a curve; more if they have names."""
     points = block.series[name]
     known = [k for k, value in enumerate(points["mean"]) if value is not None]
     most = _FULL[0] if block.named else _POINTS
@@ -264,7 +265,7 @@ def _series_lines(block: Curve, name: str, width: int) -> list[str]:
 
 
 def _next(step: str, width: int, words: Words, full: bool) -> list[str]:
-    """The command worth running next, and what it is for."""
+    """The next command, and its purpose."""
     if not step:
         return []
     command, _, comment = escaped(words(step)).partition("  # ")
@@ -288,7 +289,7 @@ def _command(text: str, width: int) -> list[str]:
 
 
 def wrapped(text: str, width: int, before: str = "") -> list[str]:
-    """A text in lines of at most `width` columns; `before` stands in front of the first, blanks of others.
+    """A text in lines of at most `width` columns; `before` starts the first, blanks the others.
 
     >>> wrapped("a few words and an_unbreakable_name", 12, "! ")
     ['! a few', '  words and', '  an_unbreak', '  able_name']
@@ -309,7 +310,7 @@ def wrapped(text: str, width: int, before: str = "") -> list[str]:
 
 
 def _fitting(word: str, room: int) -> int:
-    """How many characters of a word fit into so many columns; one at least."""
+    """Number of characters of a word that fit into so many columns, at least one."""
     used = 0
     for k, c in enumerate(word):
         used += size(c)
@@ -319,7 +320,7 @@ def _fitting(word: str, room: int) -> int:
 
 
 def size(text: str) -> int:
-    """Columns that a text takes on a terminal."""
+    """Width of a text on a terminal, in columns."""
     return len(text) if text.isascii() else sum(2 if east_asian_width(c) in "WF" else 1 for c in text)
 
 

@@ -1,9 +1,9 @@
-"""What do the labels say by themselves: how much labelers agree, and which class each sample has.
+"""Agreement of labelers, and the consensus of the labels on each sample.
 
-Agreement (`labeler_agreement`) needs no model, and says how far labels can be trusted as far as labelers do
-not make the same mistakes. `consensus` keeps of a method of `jtruth.learning.methods` the most probable class
-of each sample, its probability, and who said something else. Votes, and methods that take labelers to err
-independently, are often too sure of themselves: only gold can judge that.
+Agreement (`labeler_agreement`) needs no model; it measures accuracy only as far as labelers make different
+mistakes. `consensus` gives, by a method of `jtruth.learning.methods`, the most probable class of each sample,
+its probability, and the labelers who disagree. Votes, and methods that assume independent errors, are often
+too confident; only gold can show that.
 """
 
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ _NAMED = 6  # labelers who disagree, by name in a line of the text
 
 @dataclass(frozen=True, repr=False)
 class LabelerAgreement(Answer):
-    """Coefficients of all labelers together, and Cohen's kappa of every two who share samples."""
+    """Coefficients of all labelers together, and Cohen's kappa of pairs who share samples."""
 
     overall: dict[str, Agreement]
     pairs: dict[tuple[str, str], Agreement]  # the most samples in common first
@@ -47,11 +47,11 @@ class LabelerAgreement(Answer):
 
     @property
     def kappa(self) -> Agreement:
-        """Cohen's kappa of the two labelers who share the most samples, the only two of two."""
+        """Cohen's kappa of the pair with the most common samples."""
         return next(iter(self.pairs.values()))
 
     def blocks(self) -> Document:
-        """The question, the answer and what stands behind it, for all faces."""
+        """Build the document of the result."""
         pairs = [
             {"pair": f"{plain(a)}, {plain(b)}", "first": a, "second": b, **kappa._asdict()}
             for (a, b), kappa in self.pairs.items()
@@ -88,17 +88,17 @@ def labeler_agreement(
     labels: Any, other: Any = None, *, weights: str = "nominal", differences: str | None = None,
     level: float = 0.95, key: Any = None,
 ) -> LabelerAgreement:  # fmt: skip
-    """Coefficients of agreement with posterior intervals: the same as those of `inspect`.
+    """Coefficients of agreement with posterior intervals, equal to those of `inspect`.
 
     Args:
-        labels: noisy labels; of several labels of a sample by one labeler the first counts in pairs. Or what
-            one labeler said, a sequence in the order of the samples, or a dict or Series by task id.
-        other: then what another one said.
+        labels: noisy labels; of repeated labels by one labeler, pairs use the first. Or the labels of one
+            labeler: a sequence in the order of the samples, or a dict or Series by task id.
+        other: then the labels of another one.
         weights: "nominal", "linear" or "quadratic" in the distance of the classes: of their numbers
-            (`labels.values`), or of their ranks where their scale is ordinal.
+            (`labels.values`), or of their ranks if their scale is ordinal.
         differences: of Krippendorff's alpha, "nominal", "ordinal" or "interval" (distances as above). None:
             interval for quadratic weights, else nominal, with a second alpha by the scale of the classes.
-        level: of the intervals.
+        level: probability of the intervals.
         key: a whole number or a JAX key; 0 if None.
 
     Raises:
@@ -139,7 +139,7 @@ def labeler_agreement(
 def in_common(
     sample: np.ndarray, labeler: np.ndarray, size: tuple[int, int]
 ) -> tuple[dict[tuple[int, int], tuple[np.ndarray, np.ndarray]], int]:
-    """Where labels for the same samples stand of the pairs that share the most; how many are left out."""
+    """Indices of the labels for common samples, of the pairs that share the most; number of other pairs."""
     shared, found = stats.labeler_pairs(sample, labeler, np.zeros_like(sample), size).shared, {}
     by_labeler, place = np.argsort(labeler, kind="stable"), np.full(size[1], -1)
     ends = np.cumsum(np.bincount(labeler, minlength=size[0]))
@@ -154,7 +154,7 @@ def in_common(
 
 @dataclass(frozen=True, repr=False)
 class Consensus(Answer):
-    """The consensus on every sample. The order of samples is that of the labels."""
+    """The consensus on every sample, in the order of the samples of the labels."""
 
     method: str
     assumes: str  # what the method takes for granted of the labelers
@@ -185,7 +185,7 @@ class Consensus(Answer):
         return [*header, "labels", "disagree"], [[*row, n, " ".join(who)] for row, n, who in ends]
 
     def labelers(self) -> list[dict[str, Any]]:
-        """Each labeler's number of labels, and how many of them differ from the consensus, worst first."""
+        """Each labeler's number of labels, and how many differ from the consensus, worst first."""
         (_, labeler, _), names = self.labels.arrays, self.labels.worker_names
         number = self.labels.labels_per_labeler()
         against = np.bincount(labeler[self.disagrees], minlength=number.size)
@@ -194,7 +194,7 @@ class Consensus(Answer):
         return [{"worker": who, "num_labels": n, "num_disagree": differ} for who, n, differ in rows]
 
     def blocks(self) -> Document:
-        """The question, the answer and what stands behind it, for all faces."""
+        """Build the document of the result."""
         names, size = tuple(map(str, self.labels.class_names)), self.labels.num_samples
         _, table = consensus_table(self.labels, self.class_posterior)
         counts, tied = self.labels.labels_per_sample().tolist(), self.tied.tolist()
@@ -241,17 +241,18 @@ def consensus(
     labels: Labels, method: str = "dawid_skene", *, gold: Any = None, prior: Any = None, key: Any = None,
     **options: Any,
 ) -> Consensus:  # fmt: skip
-    """The most probable class of each sample by one of the methods of `jtruth.learning.methods.METHODS`.
+    """The most probable class of each sample, by a method of `jtruth.learning.methods.METHODS`.
 
     Args:
-        labels, method: the noisy labels, and a name in that table.
+        labels: the noisy labels.
+        method: a name in that table.
         gold: known classes: (samples,) with -1 where unknown, or a Series or dict by task id.
-        prior: (classes,) class shares, where they are known and the method takes them.
+        prior: (classes,) class shares, if they are known and the method uses them.
         key: a whole number or a JAX key; 0 if None.
         options: further options of the method's fit.
 
     Raises:
-        ValueError: an unknown method, or input that it cannot use.
+        ValueError: an unknown method, or unusable input.
 
     >>> votes = Labels.from_matrix([["a", "a", "b"], ["b", "b", "b"], ["a", "a", "a"]], classes=["a", "b"])
     >>> found = consensus(votes, "majority_vote")
@@ -277,7 +278,7 @@ def consensus(
 
 
 def consensus_table(labels: Labels, class_posterior: np.ndarray) -> tuple[list[str], list[list[Any]]]:
-    """Header and rows of a table: each task's most probable class and its class probabilities."""
+    """Header and rows of a table: the most probable class of each task, and its class probabilities."""
     names = tuple(map(str, labels.class_names))
     best = [names[c] for c in class_posterior.argmax(axis=1)]
     rows = zip(labels.task_names, best, class_posterior.tolist(), strict=True)

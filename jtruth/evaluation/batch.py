@@ -1,20 +1,20 @@
-"""Thousands of label sets evaluated in one call: simulations, bootstraps, one classifier in many cells.
+"""`evaluate_batch`: thousands of label sets evaluated in one call, for simulations and bootstraps.
 
-What `evaluate` asks of one set is asked of many of equal (or filled-up) size, in a few compiled programs:
+Sets of equal (or padded) size are evaluated in a few compiled programs. The methods:
 
-`method`            labelers    what it is
-"bayes"             known       the exact posterior of the count table (`testing.binary.batch`); two classes
-"empirical_bayes"   known       operating point by exact conditional means, then plugged in; two classes
-"joint"             unknown     joint posterior of classes, labelers, classifier, errors independent: weighted
-                                draws where they do (two classes), else chains (`learning.joint.batch`)
-"shared_strata"...  unknown     the same under any model of `fit_joint`, by name or as a function that builds
-                                it, with its priors: tempering (`learning.joint.tempered_batch`)
-"em"                unknown     Dawid and Skene's EM, labelers and classifier, then plugged in; two classes
+"bayes"             known error rates; exact posterior of the count table (`testing.binary.batch`)
+"empirical_bayes"   known error rates; operating point by exact conditional means, then plugged in
+"joint"             joint posterior of classes, labelers and classifier with independent errors: weighted
+                    draws if they are enough (two classes), else chains (`learning.joint.batch`)
+"shared_strata"...  the same under any model of `fit_joint`, by name or as a function that builds it:
+                    tempering (`learning.joint.tempered_batch`)
+"em"                Dawid and Skene's EM for labelers and classifier, then plugged in
 
-A smaller set is filled up with samples without labels and without a prediction (-1). Do not use a set that
-is not `ok`: it has no label at all, its posterior did not fit the window, its chains disagree or are short
-(R-hat above 1.05, fewer than 100 effective draws), EM did not converge, or raters that were learned are no
-better than chance on average (classes exchanged names). All work in float64 but the chains of "joint".
+The methods with known rates and "em" are for two classes. A smaller set is padded with samples without labels
+and without a prediction (-1). Do not use a set that is not `ok`: it has no label, its posterior did not fit
+the window, its chains disagree or are short (R-hat above 1.05, fewer than 100 effective draws), EM did not
+converge, or the learned raters are on average no better than chance (classes exchanged names). All work is in
+float64 except the chains of "joint".
 """
 
 from typing import Any, NamedTuple
@@ -81,21 +81,21 @@ def evaluate_batch(
     key: Any = None,
     mesh: jax.sharding.Mesh | None = None,
 ) -> BatchEvaluation:
-    """Evaluate every set.
+    """Evaluate every set of predictions and labels.
 
     Args:
         y_pred: predicted classes, -1 where there is no sample.
-        labels: codes 0..C-1, -1 for no label; of symbols 0..S-1 where `noise` has so many columns.
-        noise, prior: matrices of the labelers, of all sets or of each, rows true, or a noise model of
-            independent labelers; and the class prior.
-        method: see above; "bayes" where `noise` is given, else "joint".
+        labels: codes 0..C-1, -1 for no label; of symbols 0..S-1 if `noise` has so many columns.
+        noise, prior: matrices of the labelers, of all sets or of each, rows are true classes, or a noise
+            model of independent labelers; and the class prior.
+        method: see the module; None: "bayes" with `noise`, else "joint".
         level: probability of the intervals.
-        key: of what is drawn: a whole number or a JAX key; 0 if None. Each set has a stream of its own.
+        key: seed: a whole number or a JAX key; 0 if None. Each set has its own stream.
         mesh: devices that share the sets.
 
     Raises:
-        ValueError: shapes that do not match, codes out of range, a method that does not go with the input,
-            labels that are impossible under `noise`, sets that are too large for a model.
+        ValueError: shapes that do not match, codes out of range, a method that does not fit the input, labels
+            that are impossible under `noise`, sets that are too large for a model.
 
     >>> z = np.repeat([[0, 0, 0], [1, 1, 1], [0, 1, 0], [1, 0, 1]], [40, 30, 6, 5], axis=0)
     >>> found = evaluate_batch(z[None, :, 0], z[None], noise=np.full((3, 2, 2), 0.1) + 0.8 * np.eye(2),
@@ -139,7 +139,7 @@ def evaluate_batch(
 
 
 def _joint(y, z, classes, level, key, mesh) -> BatchEvaluation:
-    """Draws of the count tables, read as `evaluate` reads draws: weighted ones, chains where those fail."""
+    """Summarize draws of the count tables: weighted ones, chains if those are too few."""
     evaluated, chosen = [], np.arange(len(y))
     if classes == 2 and z.shape[2] < MOST_RATERS:
         weighed = weighted_batch(key, z, y, classes, mesh=mesh)
@@ -183,7 +183,7 @@ def _read(batch: JointBatch, classes: int, level: float) -> BatchEvaluation:
 
 
 def _beyond_chance(matrices: Float[np.ndarray, "sets raters classes classes"]) -> Bool[np.ndarray, " sets"]:
-    """Whether raters are right more often than by guessing, on average; if not, classes exchanged names."""
+    """Whether raters are on average better than guessing; if not, classes exchanged names."""
     right = np.diagonal(matrices, axis1=2, axis2=3).mean(axis=(1, 2))
     return right > 1.0 / matrices.shape[-1]
 
@@ -206,7 +206,7 @@ def _em(labels):
 
 @jax.jit
 def _fixed_points(x, y):
-    """Of the conditional means; `lax.map`, so that each set takes only the branch it needs."""
+    """Fixed points of the conditional means; `lax.map`, so that each set takes only its own branch."""
 
     def one(data):
         x, y = data
@@ -237,7 +237,7 @@ def _log_odds(z, matrices, prior) -> Float[np.ndarray, "sets samples"]:
 
 
 def _whole(codes: Any) -> np.ndarray:
-    """On the host; true and false, and whole numbers of a floating type, as integers."""
+    """Codes on the host; booleans and whole numbers of a floating type as integers."""
     codes = np.asarray(codes)
     whole = codes.dtype.kind == "b" or (
         codes.dtype.kind == "f" and bool((np.isfinite(codes) & (codes == np.floor(codes))).all())

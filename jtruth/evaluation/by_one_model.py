@@ -1,9 +1,8 @@
-"""Labelers by one model of the labels: the normal distribution around a mode, or an annotation model by NUTS.
+"""Evaluate labelers by one model: a Gaussian approximation around a mode, or an annotation model by NUTS.
 
-`quick_labelers`: independence by weighed draws of the normal distribution around its mode, where labels are
-few enough for them; else by EM. Millions of labels take seconds, and so does a stream
-(`jtruth.learning.update`). `labelers_by_model`: an annotation model by NUTS. EM and NUTS come without the
-checks against independent errors, and say so.
+`quick_labelers`: independent errors by weighted draws of the Gaussian approximation if labels are few enough,
+else by EM; also for millions of labels and streams (`jtruth.learning.update`). `labelers_by_model`: an
+annotation model by NUTS. EM and NUTS skip the checks of independent errors, and say so.
 """
 
 from typing import Any
@@ -53,19 +52,18 @@ _ONE_READING: dict[str, Any] = {
 
 
 def the_prior(num_classes: int) -> Smoothing:
-    """Pseudo-counts that stand for the prior of `fit_joint` in the basis of the normal distribution."""
+    """Pseudo-counts equivalent to the prior of `fit_joint` in the basis of the Gaussian approximation."""
     return Smoothing(2.0, 1.0 / (num_classes - 1), 1.0)
 
 
 @seeded
 def quick_labelers(labels: Labels | Stream, *, key: Any = None, level: float = 0.95) -> LabelerReport:
-    """What `evaluate_labelers` says of each labeler, by a normal around a mode instead of sampling.
+    """Evaluate each labeler like `evaluate_labelers`, by a Gaussian approximation instead of sampling.
 
-    Where labels are few, and not too few for their labelers, all is as there, but that independence is read
-    by weighed draws of that distribution. Else, and of a stream, EM and the distribution at its mode are the
-    one reading: the share of the labels given that are right, expected at the mode, has the spread of the
-    chance that a new label is right, and then the predictive distribution of
-    `jtruth.evaluation.assumptions.model_error`.
+    With few labels, and enough for each labeler, only the model of independent errors differs: it has
+    weighted draws of the approximation. Otherwise, and for a stream, the only estimate is EM with the
+    Gaussian approximation at its mode. The expected share of right labels is centred at the mode, and the
+    predictive distribution is that of `jtruth.evaluation.assumptions.model_error`.
 
     Args:
         labels: the noisy labels; or a stream of them, begun with `Smoothing` above 0 (`the_prior`).
@@ -125,9 +123,9 @@ _LOOKED_AT = 100_000  # labels in which habits of labelers are looked for, where
 def _habits_of_some(
     labels: Labels, fit: LabelerDraws, rows: tuple[dict[str, Any], ...], key: Any, order: np.ndarray | None
 ) -> tuple[tuple[dict[str, Any], ...], tuple[Check, ...], tuple[Check, ...]]:
-    """Rows with the probabilities of spam and copies, what is probable, and who changed; by some samples.
+    """Rows with the probabilities of spam and copies, findings, and changes, by evenly spaced samples.
 
-    They are evenly spaced; `order` are moments of all samples, or numbers of the sets they came with.
+    `order` are times of all samples, or numbers of the sets in which they arrived.
     """
     some_ = np.arange(0, labels.num_samples, -(-labels.num_labels // _LOOKED_AT))
     if some_.size < labels.num_samples:

@@ -1,14 +1,13 @@
-"""Judges whose error rates come from other items: `calibration=` of `prevalence` and `evaluate`.
+"""Error rates of judges from other items: `calibration=` of `prevalence` and `evaluate`.
 
-The ordinary use of an LLM judge: some hundred items of another day or source have labels of people beside the
-judge's, and of the new items only the judge speaks. The share of each class may differ, the judge's errors
-given the class may not (`jtruth.stats.elsewhere` has the model). Where the items with human labels are a
-random part of the new ones, `gold=` is the answer instead, and takes less for granted.
+For an LLM judge whose errors are known from some hundred items of another day or source, which have labels of
+people too; only the judge labels the new items. Class shares may differ, the judge's errors given the class
+may not (model: `jtruth.stats.elsewhere`). If the verified items are a random part of the new ones, `gold=`
+needs fewer assumptions.
 
-Predictions of a classifier are groups of items, as systems are: what is taken for granted beside is that it
-errs independently of the judges, given the class. Where predictions are a judge's own labels, his table of
-classes and labels is the answer, and the other judges help to say what the items are. Measured:
-`benchmarks/calibration_elsewhere.py`.
+Predictions of a classifier are groups of items; the classifier is assumed to err independently of the judges,
+given the class. If predictions are a judge's own labels, the result is that judge's table of classes and
+labels, and the other judges help to infer the classes. Measured in `benchmarks/calibration_elsewhere.py`.
 """
 
 import re
@@ -72,15 +71,15 @@ class Calibration(NamedTuple):
 
 
 def together(labels: Any, calibration: Any) -> tuple[Labels, Calibration]:
-    """The new labels, with all classes that either set names, and the calibration in their terms.
+    """The new labels with all classes that either set names, and the calibration with the same codes.
 
     Args:
         labels: `Labels` of the new items.
-        calibration: (labels, gold) of other items, or what `jtruth.io.read` returns; gold as elsewhere. If it
-            is None, the one labeler who is called human, expert or the like says the truth.
+        calibration: (labels, gold) of other items, or the result of `jtruth.io.read`. If its gold is None,
+            the truth is the only labeler who is called human, expert or the like.
 
     Raises:
-        ValueError: no truth, no common judge, a class without a calibration item, or new items again.
+        ValueError: no truth, no common judge, a class without a calibration item, or the new items again.
     """
     labels = as_labels(labels)
     pair = (getattr(calibration, "labels", None), getattr(calibration, "gold", None))
@@ -142,7 +141,7 @@ def _common_classes(labels: Labels, other: Labels, gold: np.ndarray) -> tuple[La
 
 
 def _same(labels: Labels, other: Labels, z: np.ndarray, judges: list[int]) -> tuple[str, ...]:
-    """What is to be said of items in both sets; refuses many with the same labels."""
+    """A note on items in both sets; ValueError if many have the same labels."""
     place = {str(task): i for i, task in enumerate(labels.tasks or ())}
     both = [(place[str(task)], i) for i, task in enumerate(other.tasks or ()) if str(task) in place]
     if not both:
@@ -154,7 +153,7 @@ def _same(labels: Labels, other: Labels, z: np.ndarray, judges: list[int]) -> tu
 
 
 class Calibrated(NamedTuple):
-    """Draws of the count table, and what is to be said of it."""
+    """Draws of the count table by calibration, with rates, checks and warnings."""
 
     counts: np.ndarray  # (draws, classes, symbols)
     of_all: np.ndarray  # (draws, classes) of all samples together
@@ -171,9 +170,9 @@ class Calibrated(NamedTuple):
 
 
 def by_calibration(data: Inputs, calibration: Calibration, *, hard: bool = False) -> Calibrated:
-    """The count table of classes and symbols of the new items (predictions, or groups; one, if all alike).
+    """Count table of classes and symbols (predictions or groups; one if all are equal) of the new items.
 
-    `hard`: verdicts are classes, and not their probabilities.
+    With `hard` verdicts are classes instead of their probabilities.
     """
     labels, classes, truth = data.own_labels(), len(data.classes), calibration.truth
     z, rng = labels.to_matrix()[:, calibration.judges], host_rng(data.key, "calibration from elsewhere")
@@ -223,7 +222,7 @@ def by_calibration(data: Inputs, calibration: Calibration, *, hard: bool = False
 def _of_judges(
     calibration: Calibration, labels: Labels, data: Inputs, rng: np.random.Generator
 ) -> tuple[tuple[dict[str, Any], ...], tuple[Check, ...]]:
-    """Each judge's share of right labels in each class, and whether he is better than guessing."""
+    """Recall of each judge in each class, and checks that the judge is better than guessing."""
     classes, rows, checks = len(data.classes), [], ()
     tails, alone = [(1 - data.level) / 2, (1 + data.level) / 2], len(calibration.judges) == 1
     what = "sensitivity + specificity" if classes == 2 else "the sum of its recalls"
@@ -245,7 +244,7 @@ def _of_judges(
 
 
 def rates_table(rows: Sequence[dict[str, Any]], level: float) -> Table:
-    """What the calibration says of each judge."""
+    """Table of the judges' recalls on the calibration items."""
     columns = (Column("right", "share right", ("low", "high")), Column("num_labels", "items"))
     title = f"Judges on the calibration items, with {100 * level:g} % intervals"
     return Table("calibration", title, "name", columns, rows)

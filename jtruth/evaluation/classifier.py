@@ -1,8 +1,8 @@
-"""`evaluate`: predictions and noisy labels in, posteriors of the classifier's metrics out.
+"""`evaluate`: posteriors of a classifier's metrics from predictions and noisy labels.
 
-The noise model is given (or the log-likelihood array itself): the exact posterior; without the class prior:
-that is integrated out (two classes). Neither is given: both are learned from the labels, and unless somebody
-vouches for an assumption the answer is predictive (`model_error`).
+With a noise model (or the log-likelihood array) the posterior is exact; an unknown prior of two classes is
+integrated out. Without one, error rates and prior are learned, and the result is predictive (`model_error`)
+unless an assumption is named.
 """
 
 from collections.abc import Mapping, Sequence
@@ -58,50 +58,49 @@ def evaluate(
     key: Any = None,
     progress: Progress | None = None,
 ) -> Evaluation:
-    """How good is a classifier, judged by noisy labels?
+    """Estimate the metrics of a classifier from noisy labels.
 
     Args:
-        y_pred: (samples,) predicted classes, as class names, or as codes 0..C-1 where their order is known. A
+        y_pred: (samples,) predicted classes, as class names, or as codes 0..C-1 if their order is known. A
             Series, dict or frame with task ids is matched by them; a plain sequence is in the order of the
             samples (`labels.tasks`). The same holds for `gold` and `order`.
-        labels: `Labels`; a plain label matrix (samples, labelers) of class codes, -1 or NaN for gaps, or of
-            names; or the array log p(z_i | y_i = c) of shape (samples, classes). None where verified classes
-            (`gold`) are all there is, as for one judge against people. Or draws of a model of the labels: a
-            NumPyro MCMC that has run a function like those of `jt.models`, what `fit_nuts` returns, or a dict
-            (a tree of ArviZ) with "class_posterior", p(class | labels) of shape (draws, samples, classes).
-            Their uncertainty is part of the answer.
+        labels: `Labels`; a plain label matrix (samples, labelers) of class names or codes, with -1 or NaN for
+            gaps; or the array log p(z_i | y_i = c) of shape (samples, classes). None if there are only
+            verified classes (`gold`). Or draws of a model of the labels, whose uncertainty is included: a
+            NumPyro MCMC that has run a function like those of `jt.models`, the result of `fit_nuts`, or a
+            dict (a tree of ArviZ) with "class_posterior", p(class | labels) of shape (draws, samples,
+            classes).
         classes: names of the classes of a plain label matrix, in the order of their codes.
-        noise: a noise model (`jt.noise...`) of known parameters; learned from the labels if None.
+        noise: a noise model (`jt.noise...`) with known parameters; learned from the labels if None.
         prior: (classes,) class prior. If None and the noise is given, it is integrated out (uniform prior).
         gold: (samples,) known classes, -1 where unknown. With learned error rates and assume "unknown" they
-            say what the labels are worth (`jtruth.evaluation.gold.tables`); else they are clamped.
-            Gold that is not a random sample of all is a `jtruth.io.Gold`, as `read_gold_sample` reads it.
-        calibration: (labels, gold) of other items, or what `jtruth.io.read` returns: labelers' error rates
-            come from there, and the classifier errs independently of them given the class.
-        assume: what classifier and labelers share given the class: "unknown" (None means the same), as much
-            as on public data sets; "independent", nothing; "shared_difficulty", hard samples;
-            "partly_shared", an unknown part of them (four or more labels a sample).
-            The last two only with learned error rates and method "bayes".
-        labelers_are: who labels. "people" makes intervals narrower where nobody vouches for an assumption and
-            there is no gold (with gold: of labelers of whom fewer than five labels have a known truth);
-            "experts", "llm_judges" (automatic metrics too) and None give the same answer.
+            correct the labels (`jtruth.evaluation.gold.tables`); else they are clamped. Gold that is not a
+            simple random sample is a `jtruth.io.Gold`, as `read_gold_sample` reads it.
+        calibration: (labels, gold) of other items, or the result of `jtruth.io.read`. Labelers' error rates
+            come from there, and the classifier is assumed to err independently of them given the class.
+        assume: errors that classifier and labelers share given the class. "unknown" (or None): as many as on
+            public data sets; "independent": none; "shared_difficulty": hard samples; "partly_shared": an
+            unknown part of them (needs four or more labels a sample). The last two need learned error rates
+            and method "bayes".
+        labelers_are: the kind of labelers. "people" narrows intervals if no assumption is named and there is
+            no gold (with gold: of labelers with fewer than five verified labels); "experts", "llm_judges"
+            (also automatic metrics) and None give the same result.
         method: "bayes" (exact posterior), "empirical_bayes", "sampling", "exact_means", "labels",
-            "no_predictions", "prior_marginal" (see `jtruth.testing`), "laplace" (learned error rates, whose
-            posterior is taken as normal around its mode where "bayes" would sample), "majority_vote",
-            "plug_in" (learned error rates taken as known), "smyth" (classes by EM taken as true), or
-            "tars" (unbiased counts with confidence intervals for the population; error rates and prior
-            given). "laplace", "plug_in" and "smyth" learn error rates and refuse given ones.
-        positive: code or name of the positive class, whose precision, recall and so on are meant. If None:
-            the one that its name means (disease, of disease and healthy), class 1 of classes without names or
-            in an order that was given, else the rarer one; the answer says which. Of more than two classes:
-            where it is given, "empirical_bayes", "sampling", "exact_means", "labels", "no_predictions" and
-            "prior_marginal" test this class against all others and say so, accuracy too; else, and by the
-            other methods always, the full table is tested.
-        order: (samples,) when each sample was labelled, on any scale; adds a check for raters who change.
-        target: "population", new samples of the same kind, or "in-sample", these samples. The first if None,
-            but for the methods "labels", "majority_vote" and "smyth", which know no uncertainty.
+            "no_predictions", "prior_marginal" (see `jtruth.testing`), "laplace" (Gaussian approximation of
+            the posterior of learned error rates), "majority_vote", "plug_in" (learned error rates used as
+            known), "smyth" (classes by EM used as true), or "tars" (unbiased counts with confidence intervals
+            for the population, by known error rates and prior). "laplace", "plug_in" and "smyth" learn error
+            rates and refuse given ones.
+        positive: code or name of the positive class. If None: the class that its name suggests (disease, of
+            disease and healthy), class 1 of classes without names or in a given order, else the rarer one;
+            the result says which. With more than two classes and `positive` given, the methods
+            "empirical_bayes", "sampling", "exact_means", "labels", "no_predictions" and "prior_marginal" test
+            this class against all others, accuracy included; otherwise the full table is tested.
+        order: (samples,) time of each label, on any scale; adds a check for raters that change.
+        target: "population", new samples of the same kind, or "in-sample", these samples. If None, the first,
+            except for the methods "labels", "majority_vote" and "smyth", which give no uncertainty.
         level: probability of the printed intervals.
-        key: of whatever is drawn at random: a whole number or a JAX key; 0 if None. Or `random_state=`.
+        key: seed of all random draws: a whole number or a JAX key; 0 if None. Also `random_state=`.
         progress: called with (sweeps done, sweeps planned) while learned error rates are sampled.
 
     Raises:
@@ -162,9 +161,9 @@ def _answer(
     data: Inputs, answer: Tested, model: Model, labelers: Sequence[Estimate] | None = None, *,
     unbiased: bool = False, **more: Any,
 ) -> Evaluation:  # fmt: skip
-    """What was found, under its public names; `labelers`: posteriors of accuracies (default: the model's).
+    """Build the `Evaluation`; `labelers` are posteriors of accuracies (default: the model's).
 
-    `unbiased` counts are not kept to [0, 1].
+    Counts that are `unbiased` are not limited to [0, 1].
     """
     about = answer.table if unbiased else data.about(answer.table)
     named = answer.classes, answer.positive, data.more
@@ -199,7 +198,7 @@ def _answer(
 
 
 def _learned(data: Inputs) -> Evaluation:
-    """Error rates are learned: gold, a predictive distribution, or what somebody vouches for."""
+    """Error rates are learned: by gold, predictive, or under a named assumption."""
     pooled = data.open and data.num_gold > 0
     unaided = data.without_gold() if pooled and not data.only_gold else data
     model = ranges.joint_model(unaided)
@@ -239,7 +238,7 @@ def _known(data: Inputs, method: str) -> Evaluation:
 
 
 def _by_calibration(data: Inputs, calibration: calibrated.Calibration) -> Evaluation:
-    """Other items say how the labelers err."""
+    """Error rates come from other items."""
     found = calibrated.by_calibration(data, calibration)
     p = found.class_posterior
     answer = methods.answer_of(found.counts, data, warnings=found.warnings)
@@ -256,7 +255,7 @@ def _by_calibration(data: Inputs, calibration: calibrated.Calibration) -> Evalua
 def _by_draws(
     y_pred: Any, found: by_draws.LabelDraws, how: Judging, positive: Any, target: str | None
 ) -> Evaluation:
-    """Draws of a model of the labels say what each sample may be."""
+    """Class probabilities come from draws of a model of the labels."""
     p = found.posterior.mean(axis=0)[found.row_of_sample]
     log_p = None if isinstance(found.labels, Labels) else log(p)
     prior = None if log_p is None else np.full(p.shape[1], 1 / p.shape[1])
@@ -275,7 +274,7 @@ def _by_draws(
 
 
 def _vouched(data: Inputs, model: Model) -> Evaluation:
-    """Under a vouched assumption: one posterior, of equally many draws of every model that makes it."""
+    """One posterior under a named assumption, of equally many draws of every model that makes it."""
     assume = str(data.assume)
     some = [entry for entry in entries(data) if entry.group == assume]
     members, doubts = ranges.members(some, data, data.key)
@@ -293,9 +292,9 @@ def _vouched(data: Inputs, model: Model) -> Evaluation:
 
 
 def _over_assumptions(data: Inputs, fit: JointPosterior, model: Model) -> Evaluation:
-    """Nobody vouches for anything: readings of the labels, widened by what such readings missed elsewhere.
+    """Predictive result: base estimates, widened by their errors on public data sets.
 
-    `fit` is that of independence. If no model has an answer there is none, whatever the votes say.
+    `fit` is the model of independent errors. If no model has a result there is none.
     """
     readings, doubts = ranges.readings(data, data.key, known={INDEPENDENT: fit})
     if all(member.fit is None for member in readings):
@@ -318,7 +317,7 @@ SENTENCES = {
 
 
 def _by_gold(data: Inputs, model: Model, fit: JointPosterior | None) -> Evaluation:
-    """What labels and gold say together; `model` is for the checks, `fit` independence without gold."""
+    """Combine labels and gold; `model` is for the checks, `fit` is independence without gold."""
     labels, readings, doubts = data.own_labels(), [], []
     if fit is not None and fit.identified:
         readings, doubts = ranges.readings(data.without_gold(), data.key, known={INDEPENDENT: fit})
@@ -346,7 +345,7 @@ def _by_gold(data: Inputs, model: Model, fit: JointPosterior | None) -> Evaluati
 
 
 def _by_ppi(data: Inputs, posterior: np.ndarray) -> list[Assumption]:
-    """What prediction-powered inference and gold alone say of the headline's metrics."""
+    """The headline's metrics by prediction-powered inference, and by gold alone."""
     classes, positive = data.answered
     y_pred, known, sample = data.y_pred, data.gold, by_gold.how_chosen(data.known)
     if len(data.classes) == 2 and data.positive == 0:  # (negative, positive), as `Inputs.tables` has it
@@ -377,7 +376,7 @@ def _vote_metrics(data: Inputs, answer: Tested) -> dict[str, float]:
 
 
 def _beyond_shares(metrics: Mapping[str, Estimate], level: float) -> tuple[str, ...]:
-    """A warning about intervals of normal distributions of few samples that reach where no share can be."""
+    """Warn of an interval by a normal approximation that leaves [0, 1]."""
     asked = [name for name in ("accuracy", "precision") if name in metrics]
     ends = {name: metrics[name].interval(level) for name in asked if not np.isnan(metrics[name].mean)}
     out = [name for name, (low, high) in ends.items() if low < -1e-9 or high > 1 + 1e-9]

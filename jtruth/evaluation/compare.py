@@ -1,17 +1,16 @@
-"""`compare_classifiers`: which of several classifiers is better, judged by the same noisy labels?
+"""`compare_classifiers`: which classifier is better, by the same noisy labels; and `compare_groups`.
 
-The tuple of all predictions of a sample is the symbol of the count table (`jtruth.tables.pairs`), so whatever
-a draw of the table says of one classifier it says of the others on the same true classes: the comparison is
-paired. Known error rates: exact by the chain for two classes, by Gibbs sampling for more. Learned ones:
-`gold.tables.learned_table`.
+The tuple of all predictions of a sample is the symbol of the count table (`jtruth.tables.pairs`), so every
+draw of the table has all classifiers on the same true classes: the comparison is paired. Known error rates:
+exact by the chain for two classes, by Gibbs sampling for more. Learned ones: `gold.tables.learned_table`.
 
-With many tuples and few samples in each the prior of a row would drive the answer: with eight classifiers,
-300 samples and one label each a nominal 95 % interval of a recall held it in 10 %
-(`benchmarks/comparison.py`). So more than 16 tuples (four classifiers of two classes) are taken by twos, put
-together by a normal copula (`compared.joined`).
+With many tuples and few samples in each, the prior of a row would dominate: with eight classifiers and 300
+samples with one label each, a nominal 95 % interval of a recall covered it in 10 %
+(`benchmarks/comparison.py`). So above 16 tuples (four classifiers of two classes) the classifiers are
+compared in pairs, which a normal copula combines (`compared.joined`).
 
-`compare_groups`: the symbol of a sample is the pair of its group and what the classifier says of it. Error
-rates are learned from all groups together; shares of classes and errors of the classifier are free in each.
+`compare_groups`: the symbol of a sample is the pair of its group and its prediction. Error rates are learned
+from all groups together; class shares and the classifier's errors are free in each.
 """
 
 from collections.abc import Mapping, Sequence
@@ -77,7 +76,7 @@ AnyTable = TableDraws | PredictiveTable
 
 @dataclass(frozen=True)
 class _Asked:
-    """A table of tuples, asked about these samples or about new ones."""
+    """A table of tuples, for these samples or for new ones."""
 
     table: AnyTable
     what: Tuples
@@ -85,12 +84,12 @@ class _Asked:
 
     @property
     def whole(self) -> bool:
-        """Whether one distribution holds all classifiers or groups."""
+        """Whether one joint distribution holds all classifiers or groups."""
         return isinstance(self.table, TableDraws)
 
     @cached_property
     def drawn(self) -> list[tuple[TableDraws, TableDraws, Tuples]]:
-        """Of each reading: tables of these samples, of new ones, and what symbols of the latter say."""
+        """For each base model: tables of these samples, of new ones, and the tuples of the latter."""
         tables = [self.table] if isinstance(self.table, TableDraws) else [*self.table.readings.values()]
         keys = [stream(self.key, "reading", k) for k in range(len(tables))]
         return [(one, *new_by_tuples(one.counts, self.what, k)) for one, k in zip(tables, keys, strict=True)]
@@ -106,9 +105,9 @@ class _Asked:
         return replace(later.estimate(what.of_one(metric, place)), middle=self.table.estimate(one).mean)
 
     def difference(self, metric: Metric, pair: tuple[int, int], new: bool) -> DrawsEstimate:
-        """What the first classifier of a pair has more of; a predictive one is within what samples allow.
+        """Distribution of the difference of a pair; a predictive one is limited by the predictions.
 
-        That of new samples has beside its own error that of having drawn these, as readings have it.
+        For new samples the error of drawing them is added.
         """
         ones = self.what.difference(metric, *pair)
         if isinstance(self.table, TableDraws):
@@ -134,7 +133,7 @@ class _Asked:
         return DrawsEstimate(np.clip(here.draws + errors, *ones.bounds), middle=here.middle)
 
     def columns(self, metric: Metric, new: bool) -> Float[np.ndarray, "draws classifiers"]:
-        """Draws of all classifiers or groups together; those that are the same stay so."""
+        """Joint draws of all classifiers or groups; equal ones have equal draws."""
         _, later, what = self.drawn[0] if new else (None, self.table, self.what)
         size = self.what.num_classifiers
         first = [next(j for j in range(k + 1) if self.what.same(j, k)) for k in range(size)]
@@ -159,17 +158,17 @@ def compare_classifiers(
     target: str = POPULATION,
     **how: Unpack[Judging],
 ) -> Comparison:
-    """Which classifier is better, judged by noisy labels, and with what probability?
+    """Compare classifiers by noisy labels: differences, rankings and their probabilities.
 
     Args:
         predictions: name of each classifier, and its predictions as `evaluate` takes them.
         labels: `Labels`, or the array log p(z_i | y_i = c) of shape (samples, classes).
         metric: any metric of hard predictions by name, see `jtruth.tables.metrics`.
         margin: a classifier counts as better if it is by more than this.
-        at_least: a requirement; the answer holds the probability that each meets it. Where a smaller value
-            is better (false_alarm_rate) it is what the metric may be at most.
-        target: "population", new samples of the same kind, or "in-sample", these; `in_sample` of the answer
-            gives the latter too. What may differ between two classifiers on new samples is paired: see
+        at_least: a requirement; the result has the probability that each meets it. If smaller values are
+            better (false_alarm_rate) it is the largest acceptable value.
+        target: "population", new samples of the same kind, or "in-sample", these; `in_sample` of the result
+            gives the latter too. Differences for new samples are paired: see
             `jtruth.tables.pairs.new_difference`.
         positive, how: as for `evaluate`, see `Judging`.
 
@@ -237,16 +236,16 @@ def compare_groups(
     target: str = POPULATION,
     **how: Unpack[Judging],
 ) -> Comparison:
-    """In which group of the samples is a classifier better, and with what probability?
+    """Compare groups of samples: in which group a classifier is better, and with what probability.
 
     Args:
         y_pred, labels, positive, how: as for `evaluate`.
         by: (samples,) the group of each sample; or a Series or dict by task id.
         metric: any metric of hard predictions by name, see `jtruth.tables.metrics`.
-        target: as for `compare_classifiers`; new samples are drawn for each group apart.
+        target: as for `compare_classifiers`; new samples are drawn within each group.
 
     Raises:
-        ValueError: what `evaluate` refuses, groups of other samples, fewer than 2 groups.
+        ValueError: input that `evaluate` refuses, groups of other samples, fewer than 2 groups.
 
     >>> import jtruth as jt
     >>> y = np.arange(60) % 2
@@ -279,7 +278,7 @@ def compare_groups(
 def _group_dists(
     names: tuple[str, ...], of: _Asked, metric: Metric, paired: Mapping[Pair, tuple[DrawsEstimate, ...]]
 ) -> tuple[Dists, Dists]:
-    """Of new samples of each group, and of these."""
+    """Distributions of the groups for new samples, and for these."""
     found = []
     for number, new in enumerate((True, False)):
         each = [of.value(metric, g, new) for g in range(len(names))]
@@ -292,7 +291,7 @@ def _group_dists(
 
 
 def _paired(groups: grouped.Groups, data: inputs.Inputs) -> dict[Pair, tuple[DrawsEstimate, DrawsEstimate]]:
-    """Differences in accuracy of groups that have the same items, by gold of both answers to some."""
+    """Differences in accuracy of groups with the same items, by gold of both predictions."""
     at_random = data.open and data.num_gold and equal_chances(data)
     if not (at_random and grouped.same_items(groups, data.gold >= 0)):
         return {}
@@ -306,10 +305,7 @@ def comparison_of(
     predictions: Mapping[str, Any], doubts: Sequence[str], last: Sequence[str] = (), *, target: str,
     **more: Any,
 ) -> Comparison:  # fmt: skip
-    """The answer about `judged`, of new samples and of these, with all that is doubtful.
-
-    `last` are doubts of the numbers themselves.
-    """
+    """Build the `Comparison`; `last` are warnings about the numbers themselves."""
     dists, other = both if target == POPULATION else both[::-1]
     open_ = isinstance(judged[0][1].table, PredictiveTable)
     refused = refusal(data.own_labels(), data.key) if open_ else ()
@@ -362,7 +358,7 @@ def _dists(judged: Sequence[Judged], metric: Metric, key: Key, new: bool) -> Dis
 
 
 def _decided(judged: Sequence[Judged], metric: Metric) -> dict[Pair, Decided]:
-    """Of every pair: on how many of these samples only the first is right, and only the second."""
+    """For every pair: number of these samples on which only the first, or only the second, is right."""
     found = {}
     for members, one in judged:
         what, table = one.what, one.table
@@ -392,7 +388,7 @@ def _decided(judged: Sequence[Judged], metric: Metric) -> dict[Pair, Decided]:
 def _by_assumption(
     judged: Sequence[Judged], metric: Metric, names: tuple[str, ...]
 ) -> tuple[tuple[str, tuple[float, ...]], ...]:
-    """Under each reading of the labels, in words, the metric of every classifier."""
+    """The metric of every classifier under each base model, by its sentence."""
     first, rows = judged[0][1].table, []
     for reading in first.readings if isinstance(first, PredictiveTable) else ():
         values = {  # of a name the first table that has it
@@ -406,7 +402,7 @@ def _by_assumption(
 
 
 def parts_of(codes: np.ndarray, data: inputs.Inputs) -> list[tuple[tuple[int, ...], inputs.Inputs, Tuples]]:
-    """All classifiers at once, or by twos: who, the input with tuples as predictions, and what these say."""
+    """All classifiers at once, or in pairs: indices, the input with tuples as predictions, and the tuples."""
     classes, size = len(data.classes), len(codes)
     every = tuple(range(size))
     groups = [every] if size == 2 or classes**size <= MOST_TUPLES else list(combinations(every, 2))
@@ -420,7 +416,7 @@ def parts_of(codes: np.ndarray, data: inputs.Inputs) -> list[tuple[tuple[int, ..
 
 
 def judged_together(data: inputs.Inputs, what: Tuples) -> tuple[AnyTable, list[str]]:
-    """What is known of the tuples' table: draws, or readings of the labels; and what is doubtful."""
+    """The tuples' table (draws, or base models), and warnings."""
     if data.model is not None:
         return _known(data, what), list(data.model.warnings)
     table, doubts, readings = learned_table(

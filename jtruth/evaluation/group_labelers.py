@@ -1,8 +1,8 @@
-"""How good is every labeler in each group, and does one err more in one of them?
+"""`labelers_by_group`: accuracy of every labeler in each group, and their differences.
 
-Each group is judged by itself, so the distributions of two groups are independent, but where gold of the
-same items pairs them. Many groups, and days with little gold, are judged together (`over_time`): being right
-is the class, and its symbol how probable all labels make it that this label is right.
+Each group is evaluated by its own labels, so two groups are independent unless gold of the same items pairs
+them. Many groups, and days with little gold, are evaluated together (`over_time`): the class is whether a
+label is right, and its symbol the probability of that by all labels.
 """
 
 from collections.abc import Mapping
@@ -47,7 +47,7 @@ _CURVES = 4  # labelers in a picture
 
 @dataclass(frozen=True, repr=False)
 class LabelersByGroup(Answer):
-    """How good every labeler is in each group, and where one errs more than elsewhere."""
+    """Accuracy of every labeler in each group, and differences between groups."""
 
     reports: Mapping[str, LabelerReport]  # by group
     level: float
@@ -65,7 +65,7 @@ class LabelersByGroup(Answer):
 
     @property
     def dists(self) -> dict[str, Dists]:
-        """By labeler the accuracies in those groups that determine it; independent where not paired."""
+        """By labeler, accuracies in the groups that determine them; independent unless paired."""
         if self.together:
             return dict(self.together)
         by_worker: dict[str, dict[str, Estimate]] = {}
@@ -82,11 +82,11 @@ class LabelersByGroup(Answer):
 
     @property
     def differences(self) -> dict[str, Mapping[Pair, DrawsEstimate]]:
-        """By labeler: the accuracy in the first group minus that in the second."""
+        """By labeler, the accuracy in the first group minus that in the second."""
         return {worker: dists.differences for worker, dists in self.dists.items()}
 
     def blocks(self) -> Document:
-        """The question, the answer and what stands behind it, for all faces."""
+        """Build the document of the result."""
         first, gaps = next(iter(self.reports.values())), []
         for worker, dists in self.dists.items():
             for (a, b), dist in dists.differences.items():
@@ -116,7 +116,7 @@ class LabelersByGroup(Answer):
         return Document("Does a labeler err more in one group than in another?", about, sentence, blocks)
 
     def _curve(self) -> tuple[Curve, ...]:
-        """Accuracies over groups in order, of the labelers who differ most between two of them."""
+        """Accuracies over ordered groups, of the labelers who vary most."""
         if self.groups is None or self.groups.when is None:
             return ()
         (x, axis, named), series = self.groups.axis(), {}
@@ -149,7 +149,7 @@ class LabelersByGroup(Answer):
 def labelers_by_group(
     labels: Labels, by: Any, *, gold: Any = None, key: Any = None, level: float = 0.95, **options: Any
 ) -> LabelersByGroup:
-    """How good is every labeler in each group, and does one err more in one of them?
+    """Accuracy of every labeler in each group of samples, and differences between groups.
 
     Args:
         labels: the noisy labels.
@@ -158,7 +158,7 @@ def labelers_by_group(
         key, level, options: as for `evaluate_labelers`.
 
     Raises:
-        ValueError: what `evaluate_labelers` refuses; fewer than 2 groups.
+        ValueError: input that `evaluate_labelers` refuses; fewer than 2 groups.
     """
     groups, data = read_groups(by, labels), inputs.read_labels_alone(labels, gold)
     known, equal = data.gold, not data.num_gold or equal_chances(data)
@@ -185,7 +185,7 @@ def _together(
     groups: Groups, data: inputs.Inputs, gold: Any, chance: np.ndarray | None, key: Any, level: float,
     options: dict[str, Any],
 ) -> LabelersByGroup:  # fmt: skip
-    """One report of all labels; then each labeler in each group, by how labels look where his are right."""
+    """One report of all labels; then each labeler in each group, with error rates in common."""
     labels = data.own_labels()
     report, given = evaluate_labelers(labels, gold=gold, key=key, level=level, **options), as_key(key)
     (sample, labeler, label), readings = labels.entries(), {"vote": majority(labels.counts())}

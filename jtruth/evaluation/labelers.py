@@ -1,17 +1,14 @@
-"""How good is every labeler? Accuracy and confusion matrix, predictive or by gold.
+"""`evaluate_labelers`: accuracy and confusion matrix of every labeler, predictive or corrected by gold.
 
-`evaluate_labelers`: without gold a labeler gets what a classifier gets, a predictive distribution
-(`jtruth.evaluation.assumptions.model_error`); with gold labelers are judged by it
-(`jtruth.evaluation.gold.tables`). Confusion matrices are those of independent errors.
+Without gold an accuracy has a predictive distribution (`jtruth.evaluation.assumptions.model_error`), with
+gold a posterior (`jtruth.evaluation.gold.tables`). Confusion matrices assume independent errors.
+`by_one_model` has faster methods and NUTS.
 
-By one model alone, quickly or by NUTS: `by_one_model`.
+The rows also say who labels at random, copies others or changed (`jtruth.learning.behaviour`).
 
-An interval wider than one half is not in the sentence. Who answers by habit, copies or changed
-(`jtruth.learning.behaviour`) stands in the rows, and what is more probable than not becomes a sentence.
-
-Who is clearly better than whom comes from the distribution of the difference of two labelers, in which what
-all share cancels (`model_error.first_larger`); nothing is said of other pairs. Unless people label it is
-never clear; then it is said what follows if errors are independent, where no check speaks against that.
+Which labelers are clearly better than others comes from the distribution of the difference of two, in which
+shared errors cancel (`model_error.first_larger`). If the labelers are not people, no difference is clear; the
+result then says which are if errors are independent, unless a check contradicts that.
 """
 
 from collections import Counter
@@ -63,7 +60,7 @@ _DRAWS = 4000  # of labelers' accuracies, to compare them
 
 @dataclass(frozen=True, repr=False)
 class LabelerReport(Answer):
-    """Every labeler, worst first; `rows` are dictionaries ready for JSON."""
+    """Accuracy of every labeler, worst first; `rows` are dictionaries ready for JSON."""
 
     level: float
     classes: tuple[str, ...]
@@ -89,7 +86,7 @@ class LabelerReport(Answer):
     errs: ErrsOn | None = None  # what errors go with, by gold and other columns: see `errs_on`
 
     def blocks(self) -> Document:
-        """The question, the answer and what stands behind it, for all faces."""
+        """Build the document of the result."""
         rows, estimand = self.rows, parts.OF_LABELERS[self.target]
         labels = number_of(sum(row["num_labels"] for row in rows), "label")
         about = f"{number_of(len(rows), 'labeler')}, {labels}; classes {parts.listed(self.classes)}"
@@ -121,12 +118,12 @@ class LabelerReport(Answer):
         return Document(question, about, sentence, shown_blocks, alarms, doubt, lines=lines)
 
     def noise_dict(self, workers: Any = None) -> dict[str, Any]:
-        """Error rates and prior as `read_noise` (and `--noise`) takes them: means, and draws beside them.
+        """Error rates and prior in the format of `read_noise` (and `--noise`): means, and draws if possible.
 
-        Whoever takes the means for known forgets how well they are known: intervals become narrower.
+        Means used as if they were known make intervals too narrow.
 
         Args:
-            workers: names of the labelers in the order of `posterior`; left out, no draws are written.
+            workers: names of the labelers in the order of `posterior`; without them no draws are written.
         """
         if not self.rows:
             raise ValueError("these labels do not determine error rates: there is nothing to save")
@@ -137,7 +134,7 @@ class LabelerReport(Answer):
         return rates | {"draws": _saved_draws(self.posterior, list(map(str, workers)))}
 
     def consensus(self, labels: Labels) -> tuple[list[str], list[list[Any]]]:
-        """Header and rows of a table: each task's most probable class and its class probabilities."""
+        """Header and rows of a table: the most probable class of each task, and its class probabilities."""
         return consensus_table(labels, self.posterior.class_posterior)
 
 
@@ -149,10 +146,10 @@ def labeler_rows(
     level: float,
     by_assumption: Mapping[str, np.ndarray] | None = None,
 ) -> tuple[dict[str, Any], ...]:
-    """A dictionary for each labeler, the worst first, who gave no labels last.
+    """A dictionary for each labeler, the worst first, labelers without labels last.
 
-    `accuracies` are means and ends of intervals, confusion matrices those of `fit`; `by_assumption` mean
-    accuracies under each, (labelers,); None: the fit is all there is.
+    `accuracies` are (mean, low, high), confusion matrices those of `fit`; `by_assumption` are mean accuracies
+    (labelers,) under each assumption, by default those of the fit.
     """
     matrices = ends_of(fit.matrices, level) | {"mean": fit.mean_matrices}
     if by_assumption is None:
@@ -168,13 +165,13 @@ def labeler_rows(
 
 
 def ends_of(draws: np.ndarray, level: float) -> dict[str, np.ndarray]:
-    """Mean and equal tails of draws along their first axis: "mean", "low" and "high"."""
+    """Mean and equal-tailed ends of draws along their first axis: "mean", "low" and "high"."""
     low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
     return {"mean": draws.mean(axis=0), "low": low.astype(np.float64), "high": high.astype(np.float64)}
 
 
 def _saved_draws(fit: LabelerDraws | JointPosterior, workers: list[str]) -> dict[str, Any]:
-    """Draws of prior and matrices for a file of error rates; thinned to what a file can hold."""
+    """Draws of prior and matrices for a file of error rates, thinned to a limited size."""
     of_matrix = fit.matrix_draw if isinstance(fit, JointPosterior) else np.arange(len(fit.matrices))
     size, classes = fit.matrices.shape[1:3]
     most = max(_FEWEST_SAVED, _MOST_SAVED // (size * classes**2))
@@ -190,7 +187,7 @@ def _saved_draws(fit: LabelerDraws | JointPosterior, workers: list[str]) -> dict
 def labelers_headline(
     rows: Any, estimand: str, kind: str, clear: Sequence[tuple[str, str]] = (), clear_if: str = ""
 ) -> str:
-    """The answer in sentences, or why there is none; `clear` and `clear_if` as in `LabelerReport`."""
+    """The headline; `clear` and `clear_if` as in `LabelerReport`."""
     rows = [row for row in rows if row["low"] is not None]
     if not rows:
         return "Not identified: these labels do not determine how good the labelers are."
@@ -210,7 +207,7 @@ def labelers_headline(
 
 
 def clear_sentences(clear: Sequence[tuple[str, str]], clear_if: str, number: int) -> list[str]:
-    """Who is clearly worse than most, and who clearly better than most others; nothing of other pairs."""
+    """Sentences on the labelers that are clearly worse or better than the most others."""
     if not clear:
         return []
 
@@ -233,9 +230,10 @@ def clear_sentences(clear: Sequence[tuple[str, str]], clear_if: str, number: int
 def clear_pairs(
     rows: Sequence[Row], workers: Sequence[Any], better: Callable[[np.ndarray], np.ndarray]
 ) -> tuple[tuple[str, str], ...]:
-    """(better, worse) workers of whom that has a probability of .95 or more by `better` of pairs of places.
+    """Pairs (better, worse) of workers with P(better) of .95 or more.
 
-    Of many labelers only the ends of the order of `rows`, worst first, are compared.
+    `better` gives the probabilities of pairs of indices. Of many labelers only both ends of `rows` are
+    compared.
     """
     place = {str(name): t for t, name in enumerate(workers)}
     known = [row["worker"] for row in rows if row["low"] is not None]
@@ -248,12 +246,12 @@ def clear_pairs(
 
 
 def by_draws(draws: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    """P(the first of a pair is more accurate) by draws (draws, labelers) of all together."""
+    """P(the first of a pair is more accurate) by joint draws (draws, labelers)."""
     return lambda pairs: (draws[:, pairs[:, 0]] > draws[:, pairs[:, 1]]).mean(axis=0)
 
 
 def _of_classes(report: LabelerReport) -> list[Table]:
-    """The chance to give the right label, by class, and the cells beside the diagonal that hold most."""
+    """Tables of the recall in each class, and of the most frequent confusions."""
     each = range(len(report.classes))
     if not report.rows or len(each) > _MOST_CLASSES:
         return []
@@ -297,23 +295,23 @@ def evaluate_labelers(
     level: float = 0.95,
     progress: Progress | None = None,
 ) -> LabelerReport:
-    """Accuracy and confusion matrix of each labeler when nobody knows the true classes.
+    """Accuracy and confusion matrix of each labeler, without known true classes.
 
     Args:
         labels: the noisy labels.
         key: a whole number or a JAX key; 0 if None.
         gold: (samples,) known classes, -1 where unknown; or a Series or dict by task id; a random part of all
-            samples, or a `jt.io.Gold` that says how they were chosen. They correct the answer.
-        order: (samples,) when each sample was labelled, on any scale; adds a check for labelers who change,
-            and to each row the probability that its labeler did, and when.
-        target: "population", the chance that a label for a new sample is right, or "in-sample", the share of
-            the labels given that are right.
-        labelers_are: "people" makes intervals narrower; "experts", "llm_judges" and None are the same.
+            samples, or a `jt.io.Gold` that says how they were chosen. They correct the estimates.
+        order: (samples,) time of each label, on any scale; adds a check for labelers who change, and to each
+            row the probability and time of a change.
+        target: "population", the probability that a label for a new sample is right, or "in-sample", the
+            share of these labels that are right.
+        labelers_are: "people" narrows intervals; "experts", "llm_judges" and None are the same.
         level: probability of the intervals.
         progress: called with (sweeps done, sweeps planned).
 
     Returns:
-        A LabelerReport; print it. Without rows when the labels determine nothing, with the reason.
+        A LabelerReport; print it. Without rows, and with the reason, if the labels determine nothing.
     """
     choose("target", target, tuple(parts.OF_LABELERS))
     data = read_labels_alone(labels, gold, key=key, level=level, labelers_are=labelers_are, progress=progress)
@@ -322,7 +320,7 @@ def evaluate_labelers(
 
 
 def report_of(data: Inputs, when: np.ndarray | None = None) -> LabelerReport:
-    """The report on labels that were read; `when` each sample was labelled."""
+    """The report on labels that were read; `when` is the time of each label."""
     labels, level, by_gold = data.own_labels(), data.level, data.num_gold > 0
     alone = by_gold and labels.num_labelers == 1  # gold is all there is to grade by
     first = first_look(labels, data.gold, {}, by_gold and data.sampling.at_random)
@@ -394,7 +392,7 @@ def report_of(data: Inputs, when: np.ndarray | None = None) -> LabelerReport:
 def _against_gold(
     rows: Sequence[dict[str, Any]], counted: Sequence[TableDraws | None], data: Inputs
 ) -> tuple[dict[str, Any], ...]:
-    """Rows with what verified labels say of labelers of two classes, by their tables."""
+    """Rows with the comparison of each labeler of two classes with verified labels."""
     labels, known, found = data.own_labels(), data.gold, {}
     sample, labeler, label = labels.entries()
     for t, table in ((t, table) for t, table in enumerate(counted) if table is not None):
@@ -410,7 +408,7 @@ def _clear(
     data: Inputs, rows: Sequence[Row], draws: Mapping[str, np.ndarray], dists: Sequence[Estimate],
     fit: JointPosterior, checks: Sequence[Check],
 ) -> tuple[tuple[tuple[str, str], ...], str]:  # fmt: skip
-    """Pairs of labelers of whom it is clear who is better, and what that assumes."""
+    """Pairs of labelers whose difference is clear, and the assumption behind them."""
     labels, refuted = data.own_labels(), any(check.verdict == "does not fit" for check in checks)
     if data.num_gold:
         each = enumerate(dists)

@@ -1,8 +1,7 @@
-"""One judge against verified labels, in words: what he calls wrongly, and what his rate of passes is worth.
+"""One judge of two classes against verified labels: rates, confusions, and the value of the reported rate.
 
-A judge (any labeler, or a classifier) says one of two classes. Verified labels say how often he is right in
-each: sensitivity (TPR) and specificity (TNR). Youden's index, their sum less one, is the slope of the rate
-that he reports against the true one (Rogan and Gladen 1978): at 1 the rate is right, at 0 it says nothing.
+Youden's index, sensitivity (TPR) + specificity (TNR) - 1, is the slope of the rate that the judge reports
+against the true one (Rogan and Gladen 1978): at 1 the rate is right, at 0 it carries no information.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,9 +35,10 @@ def judge_row(
     table: TablePosterior, verified: Int[np.ndarray, "2 2"], called: float, classes: Sequence[str],
     positive: int, level: float,
 ) -> dict[str, Any]:  # fmt: skip
-    """What verified labels say of one judge, ready for JSON and in words.
+    """Comparison of one judge with verified labels, ready for JSON and in words.
 
-    `table` and `verified` are in the order of the classes; `called` is the share that he calls positive.
+    `table` and `verified` are in the order of the classes; `called` is the share that the judge calls
+    positive.
     """
     named = {"sensitivity": "recall", "specificity": "specificity", "kappa": "kappa", "truly": "share"}
     of = {name: table.estimate(named_metric(name, classes, positive)) for name in named.values()}
@@ -56,7 +56,7 @@ def judge_row(
 
 
 def confusion_words(verified: Int[np.ndarray, "2 2"], classes: Sequence[str]) -> str:
-    """Whom a judge calls wrongly, of samples whose class is verified; rows are true, (negative, positive).
+    """Confusions of a judge on verified samples; rows are true, (negative, positive).
 
     >>> confusion_words(np.array([[15, 9], [6, 70]]), ("fail", "pass"))
     "9 of 24 verified 'fail' samples are called 'pass', and 6 of 76 verified 'pass' samples 'fail'."
@@ -71,7 +71,7 @@ def confusion_words(verified: Int[np.ndarray, "2 2"], classes: Sequence[str]) ->
 
 
 def youden(table: TablePosterior) -> DrawsEstimate:
-    """Sensitivity + specificity - 1: both are Beta (Jeffreys) given the counts, so for new samples too.
+    """Posterior of sensitivity + specificity - 1: both are Beta (Jeffreys) given the counts.
 
     (All cells drawn together covered .89 at n = 20, this .92; `benchmarks/one_judge.py`.)
     """
@@ -89,7 +89,7 @@ def worth_words(
     table: TablePosterior, verified: Int[np.ndarray, "2 2"], called: float, classes: Sequence[str],
     positive: int, level: float,
 ) -> str:  # fmt: skip
-    """What the share that a judge calls positive is worth, beside the true one; arguments of `judge_row`."""
+    """The share that a judge calls positive, next to the true one; arguments of `judge_row`."""
     if not verified.any(axis=1).all():
         return ""
     share, slope = table.estimate(named_metric("share", classes, positive)), youden(table)

@@ -1,19 +1,19 @@
-"""Shares of many groups, or of days in their order: one error model for all, then each group's own samples.
+"""Class shares of many groups, or of ordered days, with one set of error rates.
 
-The labels of a sample are one of a few symbols (how probable they make the class). How often each symbol is
-given to a sample of the class, and to another, is one pair of rows for all groups; draws of it come from
-verified labels or from a model of the labelers. Given these rows a share s of a group has the likelihood
+The labels of a sample are one of a few symbols (by the class probability that they imply). The probabilities
+of the symbols, for samples of the class and for others, are one pair of rows for all groups; draws of the
+rows come from verified labels or from a model of the labelers. Given the rows, the share s of a group has the
+likelihood
 
     prod_u (s p(u | class) + (1 - s) p(u | other))^n_u  s^k (1 - s)^l,
 
-n the samples by symbol and k, l the verified ones. Its distribution is computed on a grid, with Jeffreys'
-prior, so a group of one sample or of no sample of the class needs no approximation.
+with n the samples by symbol and k, l the verified ones. The posterior is computed on a grid, with Jeffreys'
+prior, so small groups need no approximation.
 
-Days borrow from their neighbours. The logit of the share is a random walk: a step has the standard deviation
-sigma times the root of its length in median steps, and one step in 50 is a jump (standard deviation 1.5).
-Sigma is integrated over a grid. The chain is filtered forward and drawn backward on a lattice (Kitagawa 1987,
-JASA 82, 1032), exact but for its spacing. What the rows have in common over days is not smoothed away: each
-draw of them has paths of its own. They are not learned from how days differ.
+Days are smoothed: the logit of the share is a random walk. A step has standard deviation sigma times the root
+of its length in median steps, and one step in 50 is a jump (standard deviation 1.5). Sigma is integrated over
+a grid. The chain is filtered forward and drawn backward on a lattice (Kitagawa 1987, JASA 82, 1032), exact up
+to its spacing. Each draw of the rows has its own paths, so their common error is not smoothed away.
 """
 
 from typing import Any, NamedTuple
@@ -39,7 +39,7 @@ _SYMBOLS, _JEFFREYS = 8, 0.5
 
 
 class Evidence(NamedTuple):
-    """What groups are made of; the class in question is 1, all others 0."""
+    """Labels and verified classes of the groups; class 1 against all others."""
 
     counts: Int[np.ndarray, "groups symbols"]  # samples that are not verified
     gold: Int[np.ndarray, "groups 2"]  # verified ones
@@ -48,7 +48,7 @@ class Evidence(NamedTuple):
     __repr__ = one_line
 
     def log_likelihood(self, draw: int, x: Float[np.ndarray, "*groups points"]) -> np.ndarray:
-        """(groups, points): of the logits `x` of shares, the same for all groups or each its own."""
+        """(groups, points), at logits `x` of shares, the same for all groups or each its own."""
         share, (other, own) = expit(x), self.rows[draw]
         total = self.gold[:, 1:] * log_expit(x) + self.gold[:, :1] * log_expit(-x)
         if x.ndim == 1:
@@ -60,7 +60,7 @@ class Evidence(NamedTuple):
         return total
 
     def in_samples(self, rng: np.random.Generator, share: Float[np.ndarray, "draws groups"]) -> np.ndarray:
-        """(draws, groups): shares of the class in these samples, given shares of new ones; `rows` in turn."""
+        """(draws, groups): shares of the class in these samples, given shares of new ones."""
         size = np.maximum(self.counts.sum(axis=1) + self.gold.sum(axis=1), 1)
         right = np.tile(self.gold[:, 1], (len(share), 1))
         paths = -(-len(share) // len(self.rows))
@@ -73,7 +73,7 @@ class Evidence(NamedTuple):
 
 
 def symbols_of(p: Float[np.ndarray, " samples"], most: int = _SYMBOLS) -> Int[np.ndarray, " samples"]:
-    """The symbol of each sample, by how probable its labels make the class: at most so many, about equal.
+    """Symbol of each sample by its class probability, at most so many and about equal in size.
 
     >>> symbols_of(np.array([0.1, 0.9, 0.5, 0.1])).tolist()
     [0, 2, 1, 0]
@@ -93,9 +93,7 @@ def evidence_of(
 ) -> Evidence:  # fmt: skip
     """Evidence of `number` groups; `known` is 1 for the class, 0 for others, -1 if not verified.
 
-    `tables` are draws of how many of these samples are of each class and have each symbol. Rows are shares of
-    them: of these samples together the likelihood then is largest at their own share of the class, and what
-    rows err as a sample does is in the samples of the groups.
+    `tables` are draws of the numbers of these samples by class and symbol; the rows are their shares.
     """
     chosen = tables[np.linspace(0, len(tables) - 1, _ROWS).astype(int)]
     rows = chosen + _JEFFREYS / tables.shape[2]
@@ -107,7 +105,7 @@ def evidence_of(
 
 
 def shares_apart(evidence: Evidence, rng: np.random.Generator) -> Float[np.ndarray, "draws groups"]:
-    """Draws of the share of new samples of each group by itself, given the rows."""
+    """Draws of the share of new samples of each group alone, given the rows."""
     groups = len(evidence.counts)
     size = evidence.counts.sum(axis=1) + evidence.gold.sum(axis=1)
     far = float(np.log(_SMALLEST * max(size.max(initial=1), 1)))
@@ -134,7 +132,7 @@ def shares_apart(evidence: Evidence, rng: np.random.Generator) -> Float[np.ndarr
 def shares_in_order(
     evidence: Evidence, when: Float[np.ndarray, " groups"], rng: np.random.Generator
 ) -> Float[np.ndarray, "draws groups"]:
-    """Draws of the share of new samples of each of the days, which borrow from their neighbours."""
+    """Draws of the share of new samples of each day, smoothed over neighboring days."""
     gap = np.diff(when)
     gap = np.clip(np.round(gap / np.median(gap), 1), 0.1, 1000.0)
     size = evidence.counts.sum(axis=1) + evidence.gold.sum(axis=1)
@@ -222,7 +220,7 @@ def tables_of(
     labels: Labels, code: int, prior: Float[np.ndarray, "draws classes"],
     matrices: Float[np.ndarray, "draws labelers classes classes"],
 ) -> tuple[Int[np.ndarray, " samples"], Float[np.ndarray, "some 2 symbols"]]:  # fmt: skip
-    """Symbols of the samples, and by draws of class shares and matrices the tables of `evidence_of`."""
+    """Symbols of the samples, and tables of `evidence_of` by draws of class shares and matrices."""
     patterns, row = merge_patterns(rows_of(labels))
     mean = posterior_of(patterns, prior.mean(axis=0), matrices.mean(axis=0))[:, code]
     symbol, tables = symbols_of(mean[row]), []
@@ -236,5 +234,5 @@ def tables_of(
 
 
 def table_of(p: Float[np.ndarray, " samples"], symbol: Int[np.ndarray, " samples"]) -> np.ndarray:
-    """(1, 2, symbols): expected samples of each class by symbol, by the probability of class 1."""
+    """(1, 2, symbols): expected samples of each class by symbol, given the probability of class 1."""
     return np.stack([np.bincount(symbol, one) for one in (1 - p, p)])[None]

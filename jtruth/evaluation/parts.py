@@ -1,4 +1,4 @@
-"""What answers of this room are made of: checks, assumptions, labelers, and the words they share."""
+"""Checks, assumptions, rows of labelers, and phrases that the results of this module share."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -24,9 +24,9 @@ FALSE_ALARM = 1e-4  # probability of one such verdict on labels that are what th
 def alarm(
     name: str, statistic: Any, p_value: Any, text: str, *, odd: float | None = None
 ) -> tuple[Check, ...]:
-    """An alarm that stands above the answer where its p-value is at most 1e-4; nothing above it.
+    """An alarm above the result if the p-value is at most 1e-4; else nothing.
 
-    `odd`: p-value up to which it is a quiet word instead. Without a p-value it rings.
+    Up to a p-value of `odd` it is a note instead. Without a p-value it is always an alarm.
     """
     if p_value is not None and p_value > (FALSE_ALARM if odd is None else odd):
         return ()
@@ -35,13 +35,13 @@ def alarm(
 
 
 def first_lines(checks: Sequence[Check], warnings: Sequence[str] = ()) -> tuple[str, ...]:
-    """What stands above every number, a line each: alarms, and warnings that begin with "Look first: "."""
+    """Lines above the result: alarms, and warnings that begin with "Look first: "."""
     alarms = [f"{LOOK}{check.message}." for check in checks if check.verdict == LOOK_FIRST]
     return tuple(dict.fromkeys((*alarms, *(text for text in warnings if text.startswith(LOOK)))))
 
 
 class Assumption(NamedTuple):
-    """The metrics under one named assumption; an answer may show several."""
+    """Metrics under one named assumption."""
 
     name: str
     sentence: str
@@ -77,23 +77,23 @@ _OF_DEPENDENCE = {  # checks that speak of independent errors alone
 
 
 def metric_title(name: str) -> str:
-    """A metric as people call it; the name of a class, recall[my_class], stays what it is."""
+    """Title of a metric; the name of a class, as in recall[my_class], is unchanged."""
     metric, bracket, of_class = name.partition("[")
     return title(metric) + (f"[{plain(of_class[:-1])}]" if bracket else "")
 
 
 def undetermined(low: float | None, high: float | None) -> bool:
-    """Whether an interval is so wide that its middle is no answer, and no headline."""
+    """Whether an interval is too wide for a point estimate in the headline."""
     return low is not None and high is not None and high - low > _DETERMINED
 
 
 def interval_title(level: float, kind: str) -> str:
-    """Intervals of a kind: "95 % predictive interval"."""
+    """Name of an interval: "95 % predictive interval"."""
     return f"{100 * level:g} % {kind.removesuffix(' interval')} interval"
 
 
 def loudest(checks: Sequence[Any]) -> str:
-    """How many checks speak against what the answer rests on, in a sentence; empty if none does."""
+    """One sentence on the failed checks; empty if none failed."""
     against = [check.name for check in checks if check.verdict == "does not fit"]
     if not against:
         return ""
@@ -107,7 +107,7 @@ def loudest(checks: Sequence[Any]) -> str:
 
 
 def interval_text(dist: Estimate, level: float) -> str:
-    """Mean and interval of a distribution that may be undefined."""
+    """Mean and interval of a distribution; "undefined" if it never is."""
     if np.isnan(dist.mean):
         return "undefined"
     low, high = dist.interval(level)
@@ -115,13 +115,13 @@ def interval_text(dist: Estimate, level: float) -> str:
 
 
 def listed(names: Sequence[Any], more: Sequence[str] = ()) -> str:
-    """The first names, each with what stands beside it."""
+    """The first names, each followed by its text in `more`."""
     each = zip(names, more or [""] * len(names), strict=False)
     return some([f"{name!r} {text}".strip() for name, text in each], _MOST_NAMES)
 
 
 def counts_text(answer: Any) -> str:
-    """How many samples, labels and labelers."""
+    """Numbers of samples, labels and labelers."""
     samples = number_of(answer.num_samples, "sample")
     if not answer.num_labels and answer.num_gold:
         return f"{samples}, {answer.num_gold} verified, no other labels"
@@ -130,7 +130,7 @@ def counts_text(answer: Any) -> str:
 
 
 def taken_as_true(num_gold: int, num_calibration: int = 0) -> str:
-    """How many labels were taken as true, of these samples or of other items."""
+    """Number of verified labels that were used, of these samples or of calibration items."""
     if num_calibration:
         return f"{number_of(num_calibration, 'verified calibration item')} set the error rates"
     if not num_gold:
@@ -139,7 +139,7 @@ def taken_as_true(num_gold: int, num_calibration: int = 0) -> str:
 
 
 def assumption_table(rows: Sequence[dict], columns: Sequence[Column], note: str = "") -> Table:
-    """What each assumption says: means, for none of them is the answer."""
+    """Table of the means under each assumption."""
     return Table("assumptions", BY_ASSUMPTION, "sentence", tuple(columns), rows, note, say=str)
 
 
@@ -152,10 +152,9 @@ def worst_first(
     workers: Sequence[Any], num_labels: np.ndarray, accuracies: Sequence[tuple[float, float, float]],
     more: Sequence[Mapping[str, Any]] = (),
 ) -> tuple[dict[str, Any], ...]:  # fmt: skip
-    """A row for each labeler, ready for JSON; the worst first, who gave no labels last.
+    """A row for each labeler, ready for JSON; the worst first, labelers without labels last.
 
-    `accuracies` are the mean and the two ends of the interval of each, NaN where there is none; `more` is
-    what else the row of each says.
+    `accuracies` are (mean, low, high), NaN if unknown; `more` has further values of each row.
     """
     rows = []
     for t in np.argsort([mean for mean, _, _ in accuracies], kind="stable").tolist():
@@ -169,7 +168,7 @@ def worst_first(
 def labeler_table(
     rows: Sequence[dict[str, Any]], level: float, what: str = "share right", more: Sequence[Column] = ()
 ) -> Table:
-    """Accuracies of labelers as a block, the worst first, and `more` columns."""
+    """Table of labelers' accuracies, the worst first, with `more` columns."""
     title = f"{what[0].upper()}{what[1:]}, worst first, with {100 * level:g} % intervals"
     form = ".0%" if more else ".3f"
     columns = (Column("accuracy", "accuracy", ("low", "high"), form), *more, Column("num_labels", "labels"))
@@ -179,7 +178,7 @@ def labeler_table(
 def curve_of(
     name: str, table: Table, axis: tuple[list[float], str, dict[float, str]] | None, y: str
 ) -> tuple[Curve, ...]:
-    """The rows of a table of groups over their `axis` (see `Groups.axis`); none without an order."""
+    """The rows of a table of groups along their `axis` (see `Groups.axis`); none without an order."""
     if axis is None:
         return ()
     points = {"x": axis[0]} | {end: [row[end] for row in table.rows] for end in ("mean", "low", "high")}

@@ -1,12 +1,12 @@
-"""Draws of the count table of score bins, and curves from it, in every state of knowledge of the labelers.
+"""Draws of the count table of score bins, and curves from them, for given or learned error rates.
 
-One assumption: two classes by the walk of `jtruth.testing.binary.chain` over the bins, given error rates or
-draws of them; more by `count_posterior`, or `fit_joint` with the bins as predictions, rows Dirichlet(2/bins).
+Under one assumption: two classes by the walk of `jtruth.testing.binary.chain` over the bins, given error
+rates or draws of them; more by `count_posterior`, or `fit_joint` with the bins as predictions and rows
+Dirichlet(2/bins).
 
-Nobody vouches: twelve bins, for the prior of a row then says little. Half of their mass is that of the
-positives by the labels, else few bins hold them (`bin_edges`). Readings of the labels give draws of that
-table; each number of a curve is widened as a metric of the whole table is (`assumptions.model_error`). With
-gold there are draws of the table of bins (`gold.tables`).
+Without an assumption there are twelve bins, so that the prior of a row adds little; half of their mass is
+that of the positives (`bin_edges`). Each number of a curve is widened like a metric of the whole table
+(`assumptions.model_error`). With gold there are draws of the table of bins (`gold.tables`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -47,7 +47,7 @@ RARE = (
 
 
 class PredictiveCurves(NamedTuple):
-    """Readings of the labels, asked for one number of the curve at a time."""
+    """Curves under each base model; one number of the curve has a predictive distribution."""
 
     readings: Mapping[str, Curves]  # by the name of the assumption
     labelers_are: str
@@ -57,13 +57,13 @@ class PredictiveCurves(NamedTuple):
 
     @property
     def num_thresholds(self) -> int:
-        """One more than there are bins."""
+        """One more than the number of bins."""
         return next(iter(self.readings.values())).num_thresholds
 
     def dist(
         self, of: Callable[[Curves], DrawsEstimate], bounds: tuple[float | int, float | int] = (0, 1)
     ) -> DrawsEstimate:
-        """Predictive distribution of a number of the curve; of what every curve has, that number."""
+        """Predictive distribution of a number of the curve; a point if it is the same for all curves."""
         draws, (low, high) = {name: of(one).draws for name, one in self.readings.items()}, map(float, bounds)
         bins = np.arange(1.0, self.num_thresholds)
         other = of(
@@ -74,7 +74,7 @@ class PredictiveCurves(NamedTuple):
         return dist_of(draws, OVERALL, self.labelers_are, float(self.num_samples), (low, high))
 
     def roc(self, level: float = 0.95, points: int = 51) -> Band:
-        """Detection by false-alarm rate, as `Curves.roc`."""
+        """Recall by false-alarm rate, as `Curves.roc`."""
         each, names = range(self.num_thresholds), ("false_alarm", "detection")
         rates = [np.array([self.dist(lambda c, n=n, k=k: c.at(n, k)).mean for k in each]) for n in names]
         x = np.union1d(np.linspace(0, 1, points), rates[0])
@@ -83,12 +83,12 @@ class PredictiveCurves(NamedTuple):
         )
 
     def precision_recall(self, level: float = 0.95, points: int = 50) -> Band:
-        """Precision by recall, at recalls above 0."""
+        """Precision by recall, for recalls above 0."""
         x = np.linspace(0, 1, points + 1)[1:]
         return self._band(x, [self.dist(lambda c, v=v: c.precision_by(v)) for v in x], level)
 
     def _band(self, x: np.ndarray, dists: Sequence[DrawsEstimate], level: float) -> Band:
-        """The wide band has Bonferroni's level for the inner points of the curve, one for each edge."""
+        """Bands; the wide one has Bonferroni's level for the inner points of the curve, one for each edge."""
         wide = 1 - (1 - check_level(level)) / max(self.num_thresholds - 2, 1)
         low, high = np.array([dist.equal_tails(level) for dist in dists]).T
         low_all, high_all = np.array([dist.equal_tails(wide) for dist in dists]).T
@@ -96,7 +96,7 @@ class PredictiveCurves(NamedTuple):
 
 
 def for_new(whole: Curves | PredictiveCurves, key: Key) -> Curves | PredictiveCurves:
-    """The curves of new samples, given those of the samples at hand; see `tables.new_samples`."""
+    """Curves of new samples, given those of these samples; see `tables.new_samples`."""
     if isinstance(whole, PredictiveCurves):
         return whole._replace(readings={name: _new(one, key) for name, one in whole.readings.items()})
     return _new(whole, key)
@@ -117,7 +117,7 @@ def with_bins(data: inputs.Inputs, coded: Int[np.ndarray, " samples"]) -> inputs
 def learned_curves(
     data: inputs.Inputs, coded: Int[np.ndarray, " samples"]
 ) -> tuple[Curves | PredictiveCurves, tuple[str, ...]]:
-    """Curves by gold or by readings of the labels, and what is doubtful; ValueError where there are none."""
+    """Curves by gold or by the base models, and warnings; ValueError if no model can be fitted."""
     table, doubts, _ = learned_table(with_bins(data, coded), "curves by gold", _NOTHING, rising=data.positive)
     if isinstance(table, PredictiveTable):
         tables = {name: thinned([one], DRAWS).counts for name, one in table.readings.items()}
@@ -146,8 +146,8 @@ def bin_edges(
 ) -> Float[np.ndarray, " inner_edges"]:
     """Inner edges of at most `bins` (2 to 200) bins of about equal mass; equal scores share a bin.
 
-    Half of the mass is that of the positives, if `positive` says how probable it is that each sample is one:
-    bins of equal numbers put few positives into one or two, whose average precision is not the scores'.
+    With probabilities `positive` half of the mass is that of the positives. Bins of equal numbers would put
+    rare positives into one or two, which changes the average precision.
     """
     if not 2 <= bins <= _MOST_BINS:
         raise ValueError(f"bins is {bins}; give 2 to {_MOST_BINS}")
@@ -166,7 +166,7 @@ def bin_edges(
 
 
 def finite_scores(scores: check.Aligned) -> Float[np.ndarray, " samples"]:
-    """The values, if they are finite numbers."""
+    """The values as finite numbers; ValueError otherwise."""
     try:
         values = np.asarray(scores.values).astype(np.float64)
     except (TypeError, ValueError) as error:
@@ -181,7 +181,7 @@ def finite_scores(scores: check.Aligned) -> Float[np.ndarray, " samples"]:
 def score_tables(
     data: inputs.Inputs, coded: Int[np.ndarray, " samples"], values: Float[np.ndarray, " samples"]
 ) -> tuple[Tables, tuple[str, ...]]:
-    """Draws of tables of bins (`coded`) if errors are independent, and what is doubtful."""
+    """Draws of tables of bins (`coded`) if errors are independent, and warnings."""
     if len(data.classes) > 2:
         return _many_classes(data, coded)
     return _exact(data, coded) if data.model is not None else _learned(data, coded, values)
@@ -218,7 +218,7 @@ def _walked(
     positive: int,
     given: str = "",
 ) -> tuple[Tables, tuple[str, ...]]:
-    """Tables of `symbol_walk`, and what the priors of class (`given`) and bins do that labels do not."""
+    """Tables of `symbol_walk`, and warnings that the prior of classes (`given`) or bins matters."""
     tables, against = walks[0].counts, (AGAINST_PRIOR.format(given),) if walks[2] != 1 and given else ()
     return tables, (*against, *prior_driven(tables, others, positive))
 
@@ -226,10 +226,10 @@ def _walked(
 def prior_driven(
     tables: Tables, others: Int[np.ndarray, "others classes bins"], positive: int
 ) -> tuple[str, ...]:
-    """A sentence if draws under another prior of the bins say something else of the area.
+    """A warning if another prior of the bins changes the area.
 
-    With few labels a sample and a score that ranks well, labels do not say how far the samples that are
-    ranked wrong are so: a prior of alike neighbours spreads them, one of pure bins moves them together.
+    With few labels a sample, the labels do not show how far wrongly ranked samples are off: a prior of
+    similar neighbors spreads them, one of pure bins moves them together.
     """
     dists = [curves(against_rest(some, positive)).auc for some in (tables, others)]
     (low, high), (a, b) = (dist.interval(0.95) for dist in dists)
@@ -241,7 +241,7 @@ def prior_driven(
 def _learned(
     data: inputs.Inputs, coded: Int[np.ndarray, " samples"], values: Float[np.ndarray, " samples"]
 ) -> tuple[Tables, tuple[str, ...]]:
-    """Draws given draws of error rates and prior, and what is doubtful about those."""
+    """Draws given draws of error rates and prior, and warnings about those."""
     key, coarse = data.key, bin_edges(values, _COARSE)
     rough, symbols = np.searchsorted(coarse, values, side="right"), max(coarse.size + 1, 2)
     fit = rates_with(rough, symbols, data, stream(key, "score rates"))
@@ -261,7 +261,7 @@ def _learned(
 def rates_with(
     rough: Int[np.ndarray, " samples"], num_symbols: int | None, data: inputs.Inputs, key: Key
 ) -> JointPosterior:
-    """Independent errors learned with these symbols (None: classes) as predictions, or ValueError."""
+    """Fit independent errors with these symbols (None: classes) as predictions; ValueError if that fails."""
     labels = data.own_labels()
     doubt = check_identified(labels, rough, data.some_gold, informed=False)
     if doubt is not None:
@@ -274,7 +274,7 @@ def rates_with(
 
 
 def _area(fit: JointPosterior | None, positive: int) -> dict[str, np.ndarray]:
-    """Draws of the area by the bins that the fit knows, one for each draw of its prior."""
+    """Draws of the area by the bins in the fit, one for each draw of its prior."""
     if fit is None or fit.counts is None:
         return {}
     tables = against_rest(fit.counts[fit.matrix_draw], positive)
@@ -284,7 +284,7 @@ def _area(fit: JointPosterior | None, positive: int) -> dict[str, np.ndarray]:
 def odds_given_rates(
     fit: JointPosterior, data: inputs.Inputs, number: int
 ) -> tuple[Float[np.ndarray, "rates samples"], Float[np.ndarray, " rates"]]:
-    """Log-odds of all samples and class priors for some drawn error rates, `number` at most."""
+    """Log-odds of all samples, and class priors, for at most `number` draws of the error rates."""
     few = min(number, max(_RATES_AT_ONCE // data.y_pred.size, 8), len(fit.matrices))
     drawn = ((log_odds(log_p, prior), prior[1]) for _, log_p, prior in drawn_rates(fit, data, few))
     odds, shares = map(np.array, zip(*drawn, strict=True))

@@ -1,11 +1,11 @@
-"""How well does a score rank, judged by noisy labels? ROC, precision-recall, their areas.
+"""Evaluate scores by noisy labels: ROC and precision-recall curves, and the areas under them.
 
-Scores are cut into bins of about equal numbers of samples, and the bin is the symbol that the classifier
-"predicts" (`score_tables`). Curves of every kind give the distribution of a number of the curve, `dist(of)`,
-and bands.
+Scores are cut into bins of about equal numbers of samples; the bin is the classifier's symbol
+(`score_tables`). All kinds of curves give the distribution of a number of the curve, `dist(of)`, and bands.
 
-Scores of each class are judged one against the rest, in a table whose other rows are added up. Averages of
-areas take the classes to vary together entirely (the same quantile of each): the widest that is possible.
+Scores of each class are evaluated one against the rest, in a table whose other rows are added up. Averages of
+areas assume that the classes are fully dependent (the same quantile of each), which gives the widest
+interval.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -43,7 +43,7 @@ _AT = ("accuracy", "recall", "specificity", "precision", "false_alarm_rate")  # 
 
 
 class AtThreshold(NamedTuple):
-    """What predicting positive at or above a threshold brings."""
+    """Metrics of predicting positive at or above a threshold."""
 
     threshold: float  # infinite: nothing is predicted positive; minus infinity: everything
     false_alarm_rate: Estimate
@@ -57,7 +57,7 @@ class AtThreshold(NamedTuple):
     __repr__ = one_line
 
     def row(self, level: float) -> dict[str, Any]:
-        """Plain values; an infinite threshold is None."""
+        """Plain values; None for an infinite threshold."""
         where = {np.inf: "nothing", -np.inf: "everything"}.get(self.threshold, f"{self.threshold:g}")
         cells: dict[str, Any] = {"threshold": self.threshold, "from": where}
         for name in (*_AT, "cost"):
@@ -66,7 +66,7 @@ class AtThreshold(NamedTuple):
         return cells | {"cheapest": self.cheapest}
 
     def sentence(self, level: float) -> str:
-        """Accuracy, sensitivity and specificity there, in words."""
+        """Accuracy, sensitivity and specificity at the threshold, in words."""
         text = ", ".join(
             f"{one_judge.NAMES.get(name, name)} {share_text([dist.mean, *dist.interval(level)[:2]])}"
             for name, dist in ((name, getattr(self, name)) for name in _AT[:3])
@@ -80,7 +80,7 @@ class AtThreshold(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class ScoreEvaluation(Answer):
-    """What `evaluate_scores` found; print it."""
+    """The result of `evaluate_scores`; print it."""
 
     auc: Estimate  # area under the ROC curve, ties within a bin counted half
     average_precision: Estimate
@@ -103,7 +103,7 @@ class ScoreEvaluation(Answer):
 
     @property
     def assumptions(self) -> tuple[parts.Assumption, ...]:
-        """What each reading of the labels says, where the answer is predictive and not all are refused."""
+        """Areas under each base model of a predictive result; empty if the checks reject all models."""
         if not isinstance(self.curves, tables.PredictiveCurves) or REFUSED in self.warnings:
             return ()
         return tuple(
@@ -113,7 +113,7 @@ class ScoreEvaluation(Answer):
 
     @property
     def in_sample(self) -> "ScoreEvaluation":
-        """The same answer about the samples at hand (without what was asked at a threshold)."""
+        """The same result for these samples, without rows for a threshold."""
         if self.target == parts.IN_SAMPLE:
             return self
         areas = {name: self.counted.dist(attrgetter(name)) for name in AREAS}
@@ -121,34 +121,34 @@ class ScoreEvaluation(Answer):
 
     @property
     def thresholds(self) -> Float[np.ndarray, " thresholds"]:
-        """Scores at which the curve has points, from above all (infinite) to below all."""
+        """Scores at the points of the curve, from above all (infinite) to below all."""
         above = np.full(self.curves.num_thresholds - 1 - self.edges.size, np.inf)
         return np.concatenate([above, self.edges[::-1], [-np.inf]])
 
     @property
     def auc_of_scores(self) -> tuple[float, float]:
-        """Interval of the area of the scores themselves: that of the bins, widened by what bins can hide."""
+        """Interval of the AUC without bins: that of the bins, widened by the largest binning error."""
         low, high = self.auc.interval(self.level)
         return max(low - self.hidden, 0.0), min(high + self.hidden, 1.0)
 
     def dist(
         self, of: Callable[[Curves], DrawsEstimate], bounds: tuple[Number, Number] = (0, 1)
     ) -> DrawsEstimate:
-        """A number of the curve; its mean is given as that of the samples at hand."""
+        """Distribution of a number of the curve; its mean is that of these samples."""
         return _about(self.curves, self.counted, of, bounds)
 
     def partial_auc(self, most: Number) -> Estimate:
-        """Mean recall over the false-alarm rates up to `most`, see `Curves.partial_auc`."""
+        """Mean recall over the false-alarm rates up to `most`; see `Curves.partial_auc`."""
         return self.dist(lambda c: c.partial_auc(most))
 
     def at_threshold(self, threshold: Number, cost: tuple[Number, Number] | None = None) -> AtThreshold:
-        """What predicting positive at or above one of `thresholds` brings.
+        """Metrics of predicting positive at or above one of `thresholds`.
 
-        `cost`: of a false positive and of a false negative. `evaluate_scores(threshold=...)` makes any number
-        a threshold.
+        `cost` is of a false positive and of a false negative. `evaluate_scores(threshold=...)` makes any
+        number a threshold.
 
         Raises:
-            ValueError: a threshold inside a bin, or costs that cannot be.
+            ValueError: a threshold inside a bin, or invalid costs.
         """
         place = np.flatnonzero(self.thresholds == threshold)
         if not place.size:
@@ -159,7 +159,7 @@ class ScoreEvaluation(Answer):
         return self._at(int(place[-1]), None if cost is None else checked_cost(cost))
 
     def best_threshold(self, cost: tuple[Number, Number]) -> AtThreshold:
-        """The threshold of the lowest expected cost of false positives and false negatives."""
+        """Threshold with the lowest expected cost of false positives and false negatives."""
         each, (fp, fn) = range(self.curves.num_thresholds), checked_cost(cost)
         dist = self.dist
         means = [dist(lambda c, k=k: c.cost_at(k, fp, fn), (0, max(fp, fn))).mean for k in each]
@@ -181,7 +181,7 @@ class ScoreEvaluation(Answer):
         return AtThreshold(float(self.thresholds[k]), *rates, cost=mean)
 
     def blocks(self) -> Document:
-        """The question, the answer and what stands behind it, for all faces."""
+        """Build the document of the result."""
         kind = parts.interval_title(self.level, self.interval_kind)
         areas = {name: _area(getattr(self, name), self.level) for name in AREAS}
         in_sample = {name: _area(self.counted.dist(attrgetter(name)), self.level) for name in AREAS}
@@ -224,7 +224,7 @@ class ScoreEvaluation(Answer):
 
 
 def score_curves(evaluations: Mapping[str, ScoreEvaluation]) -> list[Curve]:
-    """Both curves, each with its bands."""
+    """ROC and precision-recall curves with their bands."""
 
     def points(band: Band) -> dict[str, Any]:
         return {name: plain_json(values) for name, values in band._asdict().items() if name != "level"}
@@ -244,7 +244,7 @@ def _area(dist: Estimate, level: float) -> dict[str, Any]:
 
 
 def checked_cost(cost: tuple[Number, Number]) -> tuple[float, float]:
-    """Costs of a false positive and of a false negative as they can be, or ValueError."""
+    """Costs of a false positive and of a false negative; ValueError if they are invalid."""
     costs = np.asarray(cost, np.float64)
     if costs.shape != (2,) or not np.isfinite(costs).all() or (costs < 0).any() or not costs.any():
         raise ValueError(
@@ -260,7 +260,7 @@ _MOST_CURVES = 6  # that can be told apart
 
 @dataclass(frozen=True, repr=False)
 class ClassScores(Answer):
-    """What `evaluate_class_scores` found; print it."""
+    """The result of `evaluate_class_scores`; print it."""
 
     each: Mapping[str, ScoreEvaluation]  # by class, against the rest
     auc: Mapping[str, Estimate]  # "macro" and "weighted" averages over the classes
@@ -277,11 +277,11 @@ class ClassScores(Answer):
 
     @property
     def interval_kind(self) -> str:
-        """A posterior, or predictive."""
+        """Posterior or predictive."""
         return next(iter(self.each.values())).interval_kind
 
     def blocks(self) -> Document:
-        """The question, the answer and what stands behind it, for all faces."""
+        """Build the document of the result."""
         first, level = next(iter(self.each.values())), self.level
         kind = parts.interval_title(level, first.interval_kind)
         averages = {n: {a: _area(dist, level) for a, dist in getattr(self, n).items()} for n in AREAS}
@@ -324,27 +324,27 @@ def evaluate_scores(
     target: str = parts.POPULATION,
     **how: Unpack[Judging],
 ) -> ScoreEvaluation:
-    """How well does a score separate two classes, judged by noisy labels?
+    """Evaluate how well a score separates two classes, by noisy labels.
 
     Args:
-        scores: (samples,) finite numbers, larger for the positive class; matched by task ids where they have
+        scores: (samples,) finite numbers, larger for the positive class; matched by task ids if they have
             some.
         labels: `Labels`, or the array log p(z_i | y_i = c) of shape (samples, 2).
-        bins: most bins of scores, 2 to 200.
-        threshold: a decision to judge: positive at or above this score.
-        cost: of a false positive and of a false negative; the threshold of the lowest cost is looked for.
-        positive: code or name of the class that high scores speak for; if None chosen as by `evaluate`.
+        bins: maximum number of bins of scores, 2 to 200.
+        threshold: threshold to evaluate: positive at or above this score.
+        cost: of a false positive and of a false negative; adds the threshold of the lowest cost.
+        positive: code or name of the class with high scores; chosen as by `evaluate` if None.
         target: "population", new samples of the same kind, or "in-sample", these samples.
-        how: see `Judging`; the prior is needed where the noise is known.
+        how: see `Judging`; known noise needs the prior.
 
     Raises:
-        ValueError: scores that are no finite numbers, other than two classes, costs or a threshold that
-            cannot be, or unusable labels.
+        ValueError: scores that are no finite numbers, not two classes, invalid costs or threshold, or
+            unusable labels.
 
-    Nominal 95 % of the AUC held .93 to .98 in nine simulated settings of known noise (one and five labels,
-    10 and 40 bins, half and a twentieth of positives), .90 where a part of the positives ranks below all
-    negatives, and .82 on 88 samples of a real set with one label each. The answer says where another prior
-    of the bins would move it (`benchmarks/curves.py`).
+    Nominal 95 % intervals of the AUC covered .93 to .98 in nine simulated settings with known noise (one and
+    five labels, 10 and 40 bins, half and a twentieth of positives). They covered .90 if some positives rank
+    below all negatives, and .82 on 88 samples of a real set with one label each. A warning says if another
+    prior of the bins changes the result (`benchmarks/curves.py`).
 
     >>> import jtruth as jt
     >>> z = np.array([[1, 1], [0, 0], [1, 0], [0, 0], [1, 1], [0, 0]])
@@ -385,7 +385,7 @@ def evaluate_scores(
 def judged(
     data: inputs.Inputs, values: Float[np.ndarray, " samples"], bins: int, threshold: Number | None = None
 ) -> ScoreEvaluation:
-    """The answer for the class `data.positive` against the rest."""
+    """The result for the class `data.positive` against the rest."""
     opinion = first_look.labels_opinion(data)[:, data.positive] if data.open else None
     edges = tables.bin_edges(values, min(bins, tables.BINS) if data.open else bins, opinion)
     if threshold is not None:
@@ -425,7 +425,7 @@ def _about(
 
 
 def _at_or_above(values: np.ndarray, threshold: Number) -> float:
-    """The lowest score that is positive there: a threshold that is one of the scores; infinite: none is."""
+    """The lowest score at or above a threshold; infinite if there is none."""
     return float(values[values >= threshold].min(initial=np.inf))
 
 
@@ -433,13 +433,13 @@ def evaluate_class_scores(
     scores: Any, labels: Labels | np.ndarray | Array, *, bins: int = 8, target: str = parts.POPULATION,
     **how: Unpack[Judging],
 ) -> ClassScores:  # fmt: skip
-    """How well does a column of scores for each class separate it from the rest, judged by noisy labels?
+    """Evaluate how well a column of scores for each class separates it from the rest, by noisy labels.
 
     Args:
         scores: (samples, classes) finite numbers, in the order of the classes; rows of a frame are matched by
             task id, its columns by class.
         labels: `Labels`, or the array log p(z_i | y_i = c) of shape (samples, classes).
-        bins: most bins of a column.
+        bins: maximum number of bins of a column.
         target: "population", new samples of the same kind, or "in-sample", these samples.
         how: as for `evaluate_scores`. Each class is fitted by itself.
 
@@ -491,7 +491,7 @@ def _average(
     of: Callable[[Curves], DrawsEstimate],
     weights: Float[np.ndarray, " classes"],
 ) -> DrawsEstimate:
-    """Weighted mean of the same quantile of every class's distribution; NaN where one is never defined."""
+    """Weighted mean of the same quantile of every class's distribution; NaN if one is never defined."""
     dists = [one.dist(of) for one in each]
     known = [dist.draws[~np.isnan(dist.draws)] for dist in dists]
     places = (np.arange(4000) + 0.5) / 4000

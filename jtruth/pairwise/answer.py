@@ -1,10 +1,9 @@
-"""Which system is preferred, and how far can the judges be trusted? `preferences` and its answer.
+"""`preferences`: win rates of systems, errors of judges, and strengths of several systems.
 
-Every number is about new comparisons. Answers as given: questions are drawn anew, and of a judge who saw both
-orders each order counts half (`judges`). What is true of two systems: verified preferences correct the
-answers, or estimates from the answers are widened by the errors that such estimates had on public data
-(`jtruth.evaluation.gold.shares`); a judge who saw both orders has error rates of his own in each. Of several
-systems: strengths (`strengths`).
+Every number is about new comparisons. Answers as given: questions are drawn anew; if a judge saw both orders,
+each order counts half (`judges`). True win rates of two systems: verified preferences correct the answers, or
+estimates are widened by their errors on public data (`jtruth.evaluation.gold.shares`); a judge who saw both
+orders has separate error rates in each. Several systems: strengths (`strengths`).
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -60,7 +59,7 @@ class Preferences(Answer):
     comparisons: Comparisons
 
     def blocks(self) -> Document:
-        """The question, the answer and what stands behind it, for all faces."""
+        """Build the document of the result."""
         found, kind = self.comparisons, f"{100 * self.level:g} % intervals"
         names, several = list(map(plain, self.systems)), len(self.systems) > 2
         answers, ranks = Column("num_answers", "answers"), range(1, len(names) + 1)
@@ -104,7 +103,7 @@ class Preferences(Answer):
         return Document("Which system is preferred?", about, self._sentence(), blocks)
 
     def _sentence(self) -> str:
-        """Who wins, with its probability; nobody where the answers say so."""
+        """The winner with its probability, if the answers show one."""
         if self.rule == "answers" and (self.comparisons.answer == TIE).all():
             return "Every answer is a tie: nothing distinguishes the systems."
         if self.strengths:
@@ -131,7 +130,7 @@ class Preferences(Answer):
 
 
 def _headline(rows: Sequence[Mapping[str, Any]], rule: str) -> Mapping[str, Any]:
-    """The win rate that the sentence is about: what is true by gold or by assumption, else the answers."""
+    """The win rate of the headline: the true one if it is predictive, else that of the answers."""
     return rows[rows[0]["by"] == TRUTH and rule == "predictive"]
 
 
@@ -161,15 +160,15 @@ def preferences(
         data: a file or data frame of comparisons, or `Comparisons`.
         key: a whole number or a JAX key; 0 if None.
         gold: verified preferences, "column:NAME", "worker:NAME" or a table; see `read_preferences`.
-        assume: "independent" if you can vouch that judges err independently; else estimates are widened.
+        assume: "independent" if judges err independently; else estimates are widened.
         labelers_are: "people", "experts", "llm_judges" or None, as for `evaluate`.
-        correct: whether strengths are of what is true, by the judges' error rates, or of the answers as
-            given; None: of what is true where there are verified preferences.
+        correct: whether strengths are corrected by the judges' error rates, or of the answers as given; None:
+            corrected if there are verified preferences.
         level: probability of the printed intervals.
         reading: systems, order, plan and sep of `read_preferences`.
 
     Raises:
-        ValueError: input that cannot be used.
+        ValueError: unusable input.
 
     >>> import pandas as pd
     >>> table = pd.DataFrame({"question": range(40), "model_a": "x", "model_b": "y",
@@ -220,7 +219,7 @@ _ASSUMED = {"answers": AS_GIVEN, "post-stratification": POST_STRATIFIED,
 def _what_is_true(
     found: Comparisons, labels: Labels, gold: np.ndarray | None, asked: dict[str, Any], rng: Any
 ) -> tuple[str, DrawsEstimate | None, Any, list[str]]:
-    """(rule, win rate of new comparisons, posterior of the judges' error rates, doubts)."""
+    """(rule, win rate of new comparisons, posterior of the judges' error rates, warnings)."""
     if gold is None and too_few_labels(labels):
         return "answers", None, None, []
     if gold is not None or asked["assume"]:
@@ -245,10 +244,7 @@ def _win_rows(
     found: Comparisons, dist: DrawsEstimate | None, true: Strengths | None, judges: list[int],
     rng: np.random.Generator, level: float,
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
-    """Win rate of the first system: what is true, all answers, each judge; of several systems each pair.
-
-    Of a pair it is that of the answers, or of what is true by the strengths.
-    """
+    """Win rates of the first system: true, by all answers, by each judge; with several systems by pair."""
     code, every = found.pair[found.item], np.arange(len(found.item))
     if len(found.systems) > 2:
         for a, b in np.unique(code, axis=0)[:_MOST_PAIRS].tolist():
@@ -268,7 +264,7 @@ def _win_rows(
 
 
 def _by_rank(rows: Iterable[dict[str, Any]], ranked: list[str]) -> tuple[dict[str, Any], ...]:
-    """Pairs from the strongest system down, each with the win rate of the stronger."""
+    """Pairs from the strongest system down, each with the win rate of the stronger one."""
     place = {name: k for k, name in enumerate(ranked)}
     rows = [row if place[row["system"]] < place[row["against"]] else _turned(row) for row in rows]
     rows.sort(key=lambda row: (place[row["system"]], place[row["against"]]))
@@ -276,7 +272,7 @@ def _by_rank(rows: Iterable[dict[str, Any]], ranked: list[str]) -> tuple[dict[st
 
 
 def _of_the_better(rows: tuple[dict[str, Any], ...], rule: str) -> tuple[dict[str, Any], ...]:
-    """All rows about the system that wins in the headline, of equal ones the first."""
+    """All rows for the system that wins in the headline, the first if they are equal."""
     return rows if round(_headline(rows, rule)["mean"], 2) >= 0.5 else tuple(map(_turned, rows))
 
 

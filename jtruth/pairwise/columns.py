@@ -1,7 +1,7 @@
-"""Which columns of a table of comparisons are which, and what their cells say.
+"""Roles of the columns of a table of comparisons, and the meaning of their cells.
 
-What was said of columns goes first, then their names, then what the cells hold: two columns of the same few
-names, different in each row, are the systems, whatever they are called.
+Named columns come first, then columns with known names, then those with matching cells: two columns of the
+same few names, different in each row, are the systems.
 """
 
 import re
@@ -50,7 +50,7 @@ ONE_LABEL = "Give label=... (at the command line --label NAME)"
 
 
 class Roles(NamedTuple):
-    """Which column is which; the answers are "one" column, of "judges", "orders", "flags", or "won"."""
+    """Roles of columns; the answers are "one" column, of "judges", "orders", "flags", or "won"."""
 
     systems: tuple[str, str] | None
     answers: tuple[str, ...]
@@ -63,7 +63,7 @@ class Roles(NamedTuple):
 def roles_of(
     columns: Columns, plan: FilePlan, systems: tuple[str, ...] = (), order: str | None = None
 ) -> tuple[Roles, list[str]]:
-    """Columns by what was said, by their names, by their cells; and what a person should know of them."""
+    """Columns by the options, by their names, by their cells; and notes."""
     _check_said(columns, plan, systems, order)
     named = (systems[0], systems[1]) if systems else _pair_by_names(columns)
     pair = named or _pair_by_cells(columns)
@@ -97,12 +97,12 @@ def _named(names: Sequence[str], words: Iterable[str]) -> str | None:
 
 
 def pair_of(columns: Columns) -> tuple[str, str] | None:
-    """The two columns that name the systems, by their names or by their cells."""
+    """The two columns with the systems, by their names or by their cells."""
     return _pair_by_names(columns) or _pair_by_cells(columns)
 
 
 def compares(table: TextTable) -> bool:
-    """Whether this is clearly a table of comparisons: two systems in each row, and which of them won."""
+    """Whether this is clearly a table of comparisons: two systems in each row, and the winner."""
     columns = Columns(table)
     plain = {_plain(name) for name in columns.header}
     export = {"task", "worker", "label"} <= plain and plain & {"pair", "against"}  # as they are read
@@ -118,7 +118,7 @@ def compares(table: TextTable) -> bool:
 
 
 def _pair_by_names(columns: Columns) -> tuple[str, str] | None:
-    """Two columns of systems: model_a and model_b, generator_1 and generator_2, others whose names repeat."""
+    """Two columns of systems: model_a and model_b, generator_1 and generator_2, other repeated names."""
     plain, won = {_plain(name): name for name in columns.header}, _named(columns.header, _WINNER)
     stems = [(one.removesuffix(a).removesuffix("s"), one, one.removesuffix(a) + b)
              for a, b in _ENDS for one in plain if one.endswith(a)]  # fmt: skip
@@ -132,7 +132,6 @@ def _pair_by_names(columns: Columns) -> tuple[str, str] | None:
 
 
 def _check_said(columns: Columns, plan: FilePlan, systems: tuple[str, ...], order: str | None) -> None:
-    """Refuse names that are no columns."""
     said = {"systems": systems, "task": plan.task, "order": (order,), "worker": (plan.worker,),
             "label": (plan.label,), "labelers": plan.labelers}  # fmt: skip
     for role, names in said.items():
@@ -144,7 +143,7 @@ def _check_said(columns: Columns, plan: FilePlan, systems: tuple[str, ...], orde
 
 
 def _order(columns: Columns, rest: list[str], pair: tuple[str, str] | None, said: str | None) -> str | None:
-    """The column that says who was shown first."""
+    """The column with the order in which answers were shown."""
     if said is None:
         return next((n for n in rest if _called_order(n) and _is_order(columns, n, pair)), None)
     if not _is_order(columns, said, pair):
@@ -159,7 +158,7 @@ def _called_order(name: str) -> bool:
 
 
 def _pair_by_cells(columns: Columns) -> tuple[str, str] | None:
-    """Two columns of a few names, different in each row: the same in both, or the winner's among them."""
+    """Two columns of a few names, different in each row: the same in both, or with the winners' names."""
     named = {*_WINNER, *_QUESTION, *(word for some in _WON for word in some)}
     for a, b in combinations(
         [n for n in columns.free if _plain(n) not in named and _may_name(columns, n)], 2
@@ -177,7 +176,7 @@ def _pair_by_cells(columns: Columns) -> tuple[str, str] | None:
 
 
 def _may_name(columns: Columns, name: str) -> bool:
-    """Whether a column holds a few names that come again: no numbers, texts, verdicts or judges."""
+    """Whether a column has a few repeated names: no numbers, texts, verdicts or judges."""
     words = columns.values(name)
     if not 0 < len(words) <= columns.size / 2 or columns.is_text_or_time(name) or columns.numbers(name):
         return False
@@ -188,7 +187,7 @@ def _may_name(columns: Columns, name: str) -> bool:
 
 
 def _says_who(columns: Columns, name: str, pair: tuple[str, str] | None) -> bool:
-    """Whether a column says who won: by side, or by the names of the two systems of its row."""
+    """Whether a column has the winner: by side, or by the names of the two systems of its row."""
     if _all_say(columns, name):
         return _plain(name) in _WINNER or not (columns.numbers(name) or is_beside(name))
     systems = {value.casefold() for one in pair or () for value in columns.values(one)}
@@ -202,7 +201,7 @@ def _says_who(columns: Columns, name: str, pair: tuple[str, str] | None) -> bool
 
 
 def people_of(columns: Columns, roles: Roles, judges: Sequence[str]) -> str:
-    """Verified preferences that stand in the file: a column or a judge called so, as they are asked for."""
+    """Verified preferences in the file: a column or a judge with such a name, as an option for `gold`."""
     used = {*roles.task, *(roles.systems or ()), roles.judge, roles.order}
     used |= set(roles.answers) if roles.how != "judges" else set()
     beside = [n for n in columns.header if n not in used and (called_human(n) or role_of(n) == "gold")]
@@ -213,7 +212,7 @@ def people_of(columns: Columns, roles: Roles, judges: Sequence[str]) -> str:
 
 
 def _all_say(columns: Columns, name: str) -> bool:
-    """Whether all cells say which of two is better."""
+    """Whether all cells are verdicts."""
     words = columns.values(name)
     return bool(words) and all(code_of(word) is not None for word in words)
 
@@ -221,7 +220,7 @@ def _all_say(columns: Columns, name: str) -> bool:
 def _answers(
     columns: Columns, plan: FilePlan, rest: list[str], pair: tuple[str, str] | None, judge: str | None
 ) -> tuple[tuple[str, ...], str]:
-    """The columns of the winner, and what several of them are."""
+    """Columns of the winner, and their kind."""
     if plan.label or plan.labelers:
         return ((plan.label,), "one") if plan.label else (plan.labelers or (), "judges")
     free = [name for name in rest if role_of(name) not in ("gold", "derived")]
@@ -254,7 +253,7 @@ def _answers(
 
 
 def _votes(columns: Columns, free: list[str], plan: FilePlan) -> list[str]:
-    """Columns of judges: with numbers, or with the words that were mapped or two names of systems."""
+    """Columns of judges: with numbers, or with the mapped words or two names of systems."""
     raters, said = list(filter(is_rater, free)), set(map(str.casefold, plan.map or ()))
     words = {n: {w.casefold() for w in columns.values(n) if code_of(w) is None} for n in free}
     systems = set().union(*(words[n] for n in raters)) - said
@@ -264,14 +263,14 @@ def _votes(columns: Columns, free: list[str], plan: FilePlan) -> list[str]:
 
 
 def _is_order(columns: Columns, name: str, pair: tuple[str, str] | None) -> bool:
-    """Whether the cells of a column say who was shown first: AB and BA, true and false, names of systems."""
+    """Whether the cells of a column are orders: AB and BA, true and false, names of systems."""
     words = {value.casefold() for value in columns.values(name)}
     systems = {value.casefold() for one in pair or () for value in columns.values(one)}
     return bool(words) and (words <= _AS_WRITTEN | _EXCHANGED or words <= systems)
 
 
 def code_of(text: str) -> int | None:
-    """What a cell says: 0, 1 the system by its column, 3, 4 by its place, 2 tie, -1 nothing; None: not known.
+    """Code of a cell: 0, 1 a system by its column, 3, 4 by its place, 2 tie, -1 nothing; None: unknown.
 
     >>> [code_of(text) for text in ("model_a", "[[B]]", "tie (bothbad)", "A>>B", "response 2 better", "left")]
     [0, 1, 2, 0, 1, 3]
@@ -308,7 +307,7 @@ def codes_of(columns: Columns, names: Sequence[str], plan: FilePlan) -> dict[str
 
 
 def _by_number(numbers: set[float]) -> dict[float, int] | None:
-    """Codes of numbers of one usual sense: 1 to 2, the nearer one; 1, 0, -1; 1, 0 with .5 a tie."""
+    """Codes of numbers in a usual format: 1 to 2, the nearer one; 1, 0, -1; 1, 0 with .5 a tie."""
     if all(1 <= n <= 2 for n in numbers):
         return {n: TIE if n == 1.5 else int(n > 1.5) for n in numbers}
     for first, second, tie in ((1.0, -1.0, 0.0), (1.0, 0.0, 0.5)):
@@ -318,7 +317,7 @@ def _by_number(numbers: set[float]) -> dict[float, int] | None:
 
 
 def exchanged_in(cell: str, a: str, b: str, cells: set[str]) -> bool | None:
-    """Whether the system of column b was shown first; None: it is not said."""
+    """Whether the system of column b was shown first; None if unknown."""
     if cell in (a.casefold(), b.casefold()):
         return cell == b.casefold()
     if cell == "1":
@@ -327,7 +326,7 @@ def exchanged_in(cell: str, a: str, b: str, cells: set[str]) -> bool | None:
 
 
 def sides_of(columns: Columns, roles: Roles, plan: FilePlan) -> tuple[str, str]:
-    """Names of two systems that no column names, by the words of the answers."""
+    """Names of two systems without columns, by the words of the answers."""
     words = list(codes_of(columns, roles.answers, plan).values())
     names = list(dict.fromkeys(word for code, word in words if code is None))
     if len(names) == 2:

@@ -1,8 +1,7 @@
-"""Judges' win rates, position bias, agreement with themselves and error matrices, for new comparisons.
+"""Win rates, position bias, self-agreement and error matrices of judges, for new comparisons.
 
-Questions are drawn anew: with one answer a question that is the posterior Dirichlet(counts + 1/2), and where
-answers to one question hang together the Bayesian bootstrap of questions (Rubin 1981). Intervals have equal
-tails (`benchmarks/preferences.py`).
+Questions are drawn anew: with one answer a question by the posterior Dirichlet(counts + 1/2), with several by
+the Bayesian bootstrap of questions (Rubin 1981). Intervals have equal tails (`benchmarks/preferences.py`).
 """
 
 from typing import Any
@@ -37,7 +36,7 @@ def called(name: str) -> str:
 
 
 def as_labels(found: Comparisons) -> tuple[Labels, Int[np.ndarray, " samples"]]:
-    """The answers as labels of comparisons, a judge who saw both orders as one labeler in each; and gold."""
+    """The answers as labels of comparisons, with a labeler for each order that a judge saw; and gold."""
     first, second, _ = classes = outcomes(found)
     names, worker = [], 2 * found.judge
     for j, name in enumerate(found.judges):
@@ -60,7 +59,7 @@ def new_win_rates(
 ) -> Float[np.ndarray, " draws"]:
     """Win rate of the first system in new comparisons, Dirichlet given the counts of each outcome.
 
-    Where questions have several comparisons (turns) counts are divided by the design effect of the answers.
+    If questions have several comparisons (turns), counts are divided by the answers' design effect.
     """
     number = np.bincount(found.item)
     score = np.bincount(found.item, SCORE[found.answer])[number > 0] / number[number > 0]
@@ -84,7 +83,7 @@ def _shares(
     blocks: tuple[int, int],
     weight: Float[np.ndarray, " rows"],
 ) -> Float[np.ndarray, "draws blocks columns"]:
-    """Shares of the columns of each block where questions are drawn anew; `column` counts through the blocks.
+    """Shares of the columns of each block with questions drawn anew; `column` counts through the blocks.
 
     Each column of a block has half of a pseudo-question.
     """
@@ -104,7 +103,7 @@ def by_order(
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """Draws of the win rate of the first of a pair, with orders half and half; and of the answer shown first.
 
-    The second is None where no pair was shown in both orders, or in one of them hardly ever.
+    The second is None if no pair was shown in both orders, or rarely in one of them.
     """
     item, order, answer = found.item[rows], found.exchanged[rows], found.answer[rows]
     pair = found.pair[item, 0] * len(found.systems) + found.pair[item, 1]
@@ -121,7 +120,7 @@ def by_order(
 
 
 def judge_row(found: Comparisons, j: int, rng: np.random.Generator, level: float) -> dict[str, Any]:
-    """Position bias of a judge, and agreement with himself where answers were exchanged."""
+    """Position bias of a judge, and self-agreement where answers were exchanged."""
     rows = np.flatnonzero(found.judge == j)
     shown = by_order(found, rows, rng)[1]
     given = np.full((2, len(found.names)), -1)
@@ -140,9 +139,9 @@ def judge_row(found: Comparisons, j: int, rng: np.random.Generator, level: float
 
 
 def remarks(found: Comparisons, rows: tuple[dict[str, Any], ...]) -> list[str]:
-    """What is to be said of judges: a bias that is clear, or that it cannot be measured; nothing verified.
+    """Notes on a clear or unknown position bias, and on missing verification.
 
-    The more judges, the more is asked of each: all of them together give a false alarm in one of 20 sets.
+    The significance level is adjusted for the number of judges: one false alarm in 20 data sets.
     """
     notes, unknown = [], [row["judge"] for row in rows if row["first_shown"] is None]
     for row in rows:

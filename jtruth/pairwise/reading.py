@@ -1,8 +1,7 @@
-"""Tables of comparisons: which two systems, on which question, in which order, judged by whom, who won.
+"""Read tables of comparisons: question, two systems, order, judge and winner.
 
-Files are parsed as everywhere. What was said of columns goes first, then their names, then what the cells
-hold. Usual layouts: model_a, model_b, winner; two games in exchanged orders (g1_winner, g2_winner); flags of
-each outcome (winner_model_a, ...); winner, loser; a column for each judge; two systems that no column names.
+Usual layouts: model_a, model_b, winner; two games in exchanged orders (g1_winner, g2_winner); flags of each
+outcome (winner_model_a, ...); winner, loser; a column for each judge; two systems without columns.
 """
 
 import json
@@ -62,7 +61,7 @@ class Comparisons(NamedTuple):
 
 
 class _Row(NamedTuple):
-    """One answer: its row in the table, its question with the turn and without, ..., who is better."""
+    """One answer: its row in the table, its question with and without the turn, ..., the winner."""
 
     k: int
     task: str
@@ -83,21 +82,21 @@ def read_preferences(
     plan: FilePlan | None = None,
     sep: str | None = None,
 ) -> Comparisons:
-    """Comparisons from a file of any kind, or a data frame.
+    """Read comparisons from a file of any kind, or a data frame.
 
     Args:
         path: the file, "-" or a frame.
         gold: verified preferences: "column:NAME", "worker:NAME", or a table with the same questions.
         systems: the two columns that name the systems.
-        order: column that says whether answers were shown in exchanged order, or who was shown first.
-        plan: what was said of the columns task, worker, label and labelers, and of the words in them (map,
-            classes, abstain, repeats).
+        order: column with the order in which answers were shown, or the one shown first.
+        plan: columns task, worker, label and labelers, and the words in them (map, classes, abstain,
+            repeats).
         sep: separator.
 
     Raises:
-        ValueError: naming the file and the first rows that cannot be used: no column of winners, a winner
-            that is neither system, different answers of a judge to one comparison in one order, systems that
-            never met.
+        ValueError: naming the file and the first unusable rows: no column of winners, a winner that is
+            neither system, different answers of a judge to one comparison in one order, systems that never
+            met.
     """
     plan = plan or FilePlan()
     table, (kind, _, name) = _table(path, sep), (gold if isinstance(gold, str) else "").partition(":")
@@ -123,7 +122,7 @@ def read_preferences(
 
 
 def _table(path: Any, sep: str | None) -> TextTable:
-    """A file as a table; of exports of tools that name no systems the labels they hold."""
+    """A file as a table; for exports of annotation tools without systems, their labels."""
     file = parsed_or_frame(path, sep)
     with suppress(ValueError):
         table = as_table(file, known=False)
@@ -200,7 +199,7 @@ def _judge(cell: str) -> str:
 
 
 def _compiled(rows: list[_Row], plan: FilePlan, columns: Columns, roles: Roles, notes: tuple) -> Comparisons:
-    """Codes for names; contradictory repeats and systems that never met are refused."""
+    """Codes for names; ValueError for contradictory repeats and systems that never met."""
     place = _numbered(name for row in rows for name in (row.a, row.b))
     judges, questions = _numbered(row.judge for row in rows), _numbered(row.question for row in rows)
     systems, items, of_item, cells = list(place), {}, [], {}
@@ -255,7 +254,7 @@ def _once(cells: dict, repeats: str, table: TextTable) -> tuple[list[tuple[int, 
 
 
 def _with_gold(found: Comparisons, verified: list[_Row]) -> Comparisons:
-    """Verified preferences of these comparisons, a tie where they differ; ValueError: of none of these."""
+    """Add verified preferences, a tie if they differ; ValueError if they are of other comparisons."""
     where = {name: k for k, name in enumerate(found.names)}
     gold, others = found.gold.copy(), []
     for row in verified:

@@ -1,10 +1,9 @@
-"""How many more labels, and how much gold? The width that each would give, from the labels there are.
+"""Interval widths that more labels or more gold would give, simulated from the present labels.
 
-True classes are drawn from what labels and gold say of each sample, and what could be bought is drawn from
-them: labels of people like those in the file, or true classes of samples at random. With these `prevalence`
-or `evaluate` answers as it will. So all widths are simulated, on common random numbers, and of the intervals
-that the package prints; `benchmarks/more_labels.py` measures how far they were off. Where (nearly) all is
-verified only more samples help: those are drawn from the verified ones, with their labels (a bootstrap).
+True classes are drawn from their posterior, then further labels of people like those in the file, or true
+classes of random samples; `prevalence` or `evaluate` gives the widths, on common random numbers.
+`benchmarks/more_labels.py` measures their errors. If (nearly) all samples are verified only more samples
+help: those are bootstrapped from the verified ones, with their labels.
 """
 
 from collections.abc import Callable, Sequence
@@ -36,7 +35,7 @@ _MEANT = {"population": "new samples", "in-sample": "these samples"}
 
 
 class Offer(NamedTuple):
-    """What may be bought."""
+    """Labels that may be bought."""
 
     each: tuple[int, ...] = (1, 2, 3)  # more labels of each sample
     verified: tuple[int, ...] = (30, 100)  # true classes of samples at random
@@ -64,7 +63,7 @@ class MoreData(Answer):
     warnings: tuple[str, ...] = ()
 
     def blocks(self) -> Document:
-        """The question, the answer and what stands behind it, for all faces."""
+        """Build the document of the result."""
         columns = (
             Column("num_labels", "labels", form=",d"), Column("num_gold", "verified", form=",d"),
             *[Column("num_new", "new samples", form=",d")] * any(row["num_new"] for row in self.rows),
@@ -97,7 +96,7 @@ def _said(width: float | None) -> str:
 
 
 def _spread(rows: Sequence[dict[str, Any]]) -> str:
-    """How far single data sets of this file are from the means, the widest of each kind."""
+    """Largest relative standard deviation of single data sets, by kind."""
     found = {}
     for row in rows[1:]:
         if row["width"] and row["sd"] is not None:
@@ -113,23 +112,23 @@ def more_data(
     key: Any = None, num_sets: int | None = None, progress: Callable[[int, int], None] | None = None,
     **options: Any,
 ) -> MoreData:  # fmt: skip
-    """What width more labels of each sample, or verified labels, would give.
+    """Interval widths that more labels of each sample, or verified labels, would give.
 
     Args:
-        labels: those there are; their labelers are learned as by `fit_joint`.
+        labels: the present labels; their labelers are learned as by `fit_joint`.
         gold: known classes of samples chosen at random, as `prevalence` takes them.
-        y_pred: (samples,) predictions whose `metric` is meant; or the confusion matrix (classes, classes) of
-            a classifier that is only thought of. For "prevalence" there is none.
-        metric: "prevalence", the share of class `positive` (of all classes in the mean, if none is named),
-            or a metric of `evaluate`.
-        offer: what may be bought, and what it costs.
+        y_pred: (samples,) predictions for `metric`; or the confusion matrix (classes, classes) of a
+            hypothetical classifier. None for "prevalence".
+        metric: "prevalence", the share of class `positive` (the mean over all classes if none is named), or a
+            metric of `evaluate`.
+        offer: options and their costs.
         key: a whole number or a JAX key; 0 if None.
         num_sets: data sets that each width is the mean of; None: 8, or 2 of over 20,000 labels.
         progress: called with (answers done, answers planned).
         options: of `prevalence` or `evaluate`: positive (a name), assume, labelers_are, target, level.
 
     Raises:
-        ValueError: labels that do not teach how their labelers err; a metric that there is not.
+        ValueError: labels from which error rates cannot be learned; an unknown metric.
 
     >>> z = np.random.default_rng(0).integers(0, 10, (60, 4)) < np.repeat([[8], [2]], 30, axis=0)
     >>> found = more_data(Labels.from_matrix(z.astype(int), 2), offer=Offer((1,), (30,)), num_sets=1)
@@ -184,7 +183,7 @@ def more_data(
 
 
 def _plans(offer: Offer, known: np.ndarray, target: str) -> list[tuple[int, int, int]]:
-    """Labels of each sample, verified labels and new samples to try; none that cannot change anything."""
+    """Options (labels of each sample, verified labels, new samples) that can change the width."""
     left = int((known < 0).sum())
     each, gold = offer.each if left else (), sorted({min(g, left) for g in offer.verified} - {0})
     helps = target == "population" and left <= max(offer.verified, default=0) and known.size - left >= _FEWEST
@@ -195,7 +194,7 @@ def _plans(offer: Offer, known: np.ndarray, target: str) -> list[tuple[int, int,
 def with_new(
     labels: Labels, known: np.ndarray, y_pred: Any, new: int, rng: np.random.Generator
 ) -> tuple[Labels, np.ndarray, Any]:
-    """Labels, known classes and predictions with so many new samples: verified ones, drawn again."""
+    """Labels, known classes and predictions with new samples: verified ones, drawn again."""
     drawn = rng.choice(np.flatnonzero(known >= 0), new)
     sample, labeler, label = labels.entries()
     order, ends = np.argsort(sample, kind="stable"), np.cumsum(labels.labels_per_sample())
@@ -234,7 +233,7 @@ def drawn_from(
 
 
 def width_of(labels: Labels, gold: np.ndarray, y_pred: Any, metric: str, options: dict[str, Any]) -> float:
-    """Width of the interval that the package gives; NaN where nothing is determined."""
+    """Width of the interval; NaN if not identified."""
     options |= {"gold": gold} if (gold >= 0).any() else {}
     if metric == "prevalence":
         positive = options.pop("positive", None)

@@ -1,30 +1,31 @@
-"""Columns of labels that no labeler wrote, and gold that cannot be what it is called.
+"""Checks for copied or derived columns of labels, and for gold that cannot be what it is called.
 
-Each is a binomial or product distribution under what is kind to the labels:
+Each uses a binomial or product distribution under a hypothesis that favors the labels:
 
-`written_back`: no sample with several labels has two different ones; labelers right with at most .95 where
-the class is not the commonest one agree everywhere with probability .95^n, n their labels there.
-`standing_twice`: each column stands at least twice, label for label: agreement^n, n the labels that stand
-again, agreement that of different columns.
-`vote_column`: a labeler never differs from the majority vote of the others: (1 - .75 rate)^n, by the rate at
-which the vote is wrong.
-`repeats_labels`: at most 2 % of predictions differ from the vote or from a labeler, where three quarters of
-the errors that the labels show (half of a labeler's) would make more.
-`exchanged_codes`: with its classes permuted gold would fit labels and predictions far better: a binomial tail
-of 1e-5 of a coin, for as many permutations as there are, of the vote and of every classifier, and more than
-half of the gold of every class concerned.
-`gold_is_vote`: the product of the chances that the vote is right. `gold_is_predictions`: where the vote
-differs, the product of the chances that the predictions are right, by labels and predictions together, and
-1/4 at least: labelers may be wrong together. With all of the truth known, (1 - error of the vote / 3)^n.
-`learned_part`: at the start or end predictions are the vote, with 2 % of exceptions, where the rest, class by
-class and as often as labels disagree there, would make more.
-`chosen_gold`: labelers agree on gold samples so much, or so little, as in no random choice: a hypergeometric
-tail of 5e-5 on either side. `random_gold_check`: the mean doubt of the gold (1 less the most probable class)
+`written_back`: no sample with several labels has two different ones; labelers with accuracy of at most .95
+outside the most common class agree everywhere with probability .95^n, n their labels there.
+`standing_twice`: each column occurs at least twice, label for label: agreement^n, n the repeated labels,
+agreement that of different columns.
+`vote_column`: a labeler never differs from the majority vote of the others: (1 - .75 rate)^n, with the error
+rate of the vote.
+`repeats_labels`: at most 2 % of predictions differ from the vote or from a labeler, although three quarters
+of the errors of the vote (half of a labeler's) would make more.
+`exchanged_codes`: with permuted classes gold would fit labels and predictions far better: a binomial tail of
+1e-5 of a coin, for as many permutations as there are, of the vote and of every classifier, and more than half
+of the gold of every class concerned.
+`gold_is_vote`: the product of the probabilities that the vote is right. `gold_is_predictions`: where the vote
+differs, the product of the probabilities that the predictions are right, by labels and predictions together,
+at least 1/4 each, because labelers may be wrong together. With all of the truth known, (1 - error of the vote
+/ 3)^n.
+`learned_part`: at the start or end predictions equal the vote, with 2 % of exceptions, although the rest of
+the samples, class by class and scaled by disagreement, predicts more.
+`chosen_gold`: labelers agree on gold samples more or less than in a random choice: a hypergeometric tail of
+5e-5 on either side. `random_gold_check`: the mean uncertainty of the gold (1 - largest class probability)
 against that of samples drawn again; and gold of one class only.
 
-How often labelers and their vote err (`learned_errors`) is read twice, by Dawid and Skene's EM and by one
-error rate for all from how often labelers agree, and the kinder reading counts. Both know independent errors
-only; labelers who share mistakes keep alarms quiet.
+The error rates of labelers and of their vote (`learned_errors`) are estimated twice, by Dawid and Skene's EM
+and by one error rate for all from the agreement of labelers; the smaller counts. Both assume independent
+errors, so shared mistakes keep alarms quiet.
 """
 
 from collections.abc import Mapping, Sequence
@@ -50,7 +51,7 @@ _MOST_ASKED = 3  # labelers whose column is held against a fit of the others
 
 
 def written_back(labels: Labels) -> tuple[Check, ...]:
-    """Do labelers never disagree, on enough samples to be odd?"""
+    """Labelers never disagree, on enough samples to be suspicious."""
     patterns = labels.patterns()
     votes = patterns.labels.counts()
     several = across(np.add, votes) >= 2
@@ -66,7 +67,7 @@ def written_back(labels: Labels) -> tuple[Check, ...]:
 
 
 def standing_twice(labels: Labels) -> tuple[Check, ...]:
-    """Does every labeler's column stand more than once?"""
+    """Every labeler's column occurs more than once."""
     patterns = labels.patterns()
     row, labeler, label, times = patterns.entries()
     for part in (row < _GLANCE, slice(None)):
@@ -97,7 +98,7 @@ def standing_twice(labels: Labels) -> tuple[Check, ...]:
 
 
 def vote_column(labels: Labels) -> tuple[Check, ...]:
-    """Is one labeler the majority vote of the others?"""
+    """One labeler is the majority vote of the others."""
     if labels.num_labelers < 4:
         return ()
     patterns = labels.patterns()
@@ -128,7 +129,7 @@ def vote_column(labels: Labels) -> tuple[Check, ...]:
 
 
 def repeats_labels(labels: Labels, y_pred: Int[np.ndarray, " samples"], name: str = "") -> tuple[Check, ...]:
-    """Are predictions an echo of the majority vote, or of one labeler?"""
+    """Predictions repeat the majority vote, or one labeler."""
     patterns, size = labels.patterns(), labels.num_labelers
     votes = patterns.labels.counts()
     if size < 2 or across(np.add, votes).max() < 3:
@@ -165,7 +166,7 @@ def repeats_labels(labels: Labels, y_pred: Int[np.ndarray, " samples"], name: st
 
 
 def learned_part(labels: Labels, y_pred: Int[np.ndarray, " samples"], name: str = "") -> tuple[Check, ...]:
-    """Do predictions repeat the labels of the first or the last samples, and not those of the others?"""
+    """Predictions repeat the labels of the first or the last samples only."""
     votes, p_values = labels.counts(), {}
     vote, total = winners(votes), votes.sum(axis=1)
     asked = np.flatnonzero(vote >= 0)
@@ -193,7 +194,7 @@ def learned_part(labels: Labels, y_pred: Int[np.ndarray, " samples"], name: str 
 def learned_errors(
     labels: Labels, y_pred: Int[np.ndarray, " samples"] | None = None
 ) -> tuple[Float[np.ndarray, " samples"], Float[np.ndarray, " labelers"]]:
-    """The chance that the vote of each sample is right, and each labeler's error rate, predictions' last."""
+    """P(the vote of each sample is right), and each labeler's error rate."""
     votes, (labeled, raters, fit) = labels.counts(), _fitted(labels, y_pred)
     vote = winners(votes)
     right = np.ones(labels.num_samples)
@@ -209,7 +210,7 @@ def learned_errors(
 def _fitted(
     labels: Labels, y_pred: Int[np.ndarray, " samples"] | None = None
 ) -> tuple[np.ndarray, Labels, Sets]:
-    """Samples with a label, who labels these (predictions last), and Dawid and Skene's fit of them."""
+    """Samples with a label, their raters (predictions last), and Dawid and Skene's fit of these."""
     labeled = np.flatnonzero(labels.labels_per_sample() > 0)
     raters = labels.restrict(labeled)
     if y_pred is not None:
@@ -219,9 +220,9 @@ def _fitted(
 
 
 def right_by_agreement(votes: Int[np.ndarray, "samples classes"]) -> Float[np.ndarray, " samples"]:
-    """The chance that the vote is right if all labelers err alike, by how often two labels agree.
+    """P(the vote is right) if all labelers have the same accuracy, from how often two labels agree.
 
-    With a the chance to be right, two labels agree with probability a^2 + (1 - a)^2 / (C - 1).
+    With accuracy a, two labels agree with probability a^2 + (1 - a)^2 / (C - 1).
     """
     total, size = votes.sum(axis=1), votes.shape[1]
     pairs = (total * (total - 1)).sum()
@@ -232,7 +233,7 @@ def right_by_agreement(votes: Int[np.ndarray, "samples classes"]) -> Float[np.nd
 
 
 def winners(votes: Int[np.ndarray, "*rows classes"]) -> Int[np.ndarray, "*rows"]:
-    """The class with the most votes; -1 where several have, or where there is no vote."""
+    """The class with the most votes; -1 for ties and without votes."""
     top = across(np.maximum, votes)
     single = (across(np.add, (votes == top[..., None]).view(np.int8)) == 1) & (top > 0)
     return np.where(single, votes.argmax(axis=-1), -1)
@@ -260,7 +261,7 @@ def exchanged_codes(
     predictions: Mapping[str, Int[np.ndarray, " samples"]],
     classes: Sequence[str],
 ) -> tuple[Check, ...]:
-    """Would gold fit labels and all predictions with its classes permuted?"""
+    """Gold fits labels and all predictions far better with permuted classes."""
     size, known = votes.shape[1], gold >= 0
     coded = [winners(votes), *predictions.values()]
     asked = [known & (codes >= 0) for codes in coded]  # where nothing is said nothing is counted
@@ -293,7 +294,7 @@ def exchanged_codes(
 
 
 def gold_is_vote(gold: Int[np.ndarray, " samples"], labels: Labels) -> tuple[Check, ...]:
-    """Does gold never differ from the majority vote, where the vote is in doubt?"""
+    """Gold equals the majority vote even where the vote is uncertain."""
     vote = winners(labels.counts())
     asked = _all_equal(gold, vote, labels, 3)
     if not asked.size:
@@ -308,7 +309,7 @@ def gold_is_vote(gold: Int[np.ndarray, " samples"], labels: Labels) -> tuple[Che
 
 
 def _all_equal(gold: np.ndarray, codes: np.ndarray, labels: Labels, at_least: int) -> np.ndarray:
-    """Where both say something, if they never differ and some sample has `at_least` labels; else nowhere."""
+    """Samples in both if they never differ and some sample has `at_least` labels; else none."""
     asked = np.flatnonzero((gold >= 0) & (codes >= 0))
     differ = (gold[asked] != codes[asked]).any() or labels.labels_per_sample().max() < at_least
     return asked[:0] if differ else asked
@@ -317,7 +318,7 @@ def _all_equal(gold: np.ndarray, codes: np.ndarray, labels: Labels, at_least: in
 def gold_is_predictions(
     gold: Int[np.ndarray, " samples"], labels: Labels, predictions: Mapping[str, Int[np.ndarray, " samples"]]
 ) -> tuple[Check, ...]:
-    """Does gold side with the predictions of a classifier wherever the vote differs from them?"""
+    """Gold equals the predictions of a classifier wherever the vote differs from them."""
     checks, vote = [], winners(labels.counts())
     for name, y_pred in predictions.items():
         equal = _all_equal(gold, y_pred, labels, 2)
@@ -347,7 +348,7 @@ def gold_is_predictions(
 def chosen_gold(
     gold: Int[np.ndarray, " samples"], votes: Int[np.ndarray, "samples classes"]
 ) -> tuple[Check, ...]:
-    """Do labelers agree on the gold samples as on others?"""
+    """Labelers agree on the gold samples more, or less, than on others."""
     from scipy.stats import hypergeom  # half a second, and only where there is gold
 
     several, known = votes.sum(axis=1) >= 2, gold >= 0
@@ -377,7 +378,10 @@ def random_gold_check(
     key: Key,
     classes: Sequence[str],
 ) -> tuple[Check, ...]:
-    """The check, `class_posterior` by labels alone; nothing where all or none is gold, or doubt is equal."""
+    """Gold is not a random sample, by the uncertainty of its classes from labels alone.
+
+    No check if all or none of the samples is gold, or all are equally uncertain.
+    """
     doubt, known = 1 - class_posterior.max(axis=1), gold >= 0
     number = int(known.sum())
     if number in (0, known.size):

@@ -1,16 +1,16 @@
-"""How many samples truly are of each class? Pass rates and prevalences from noisy labels and a little gold.
+"""`prevalence`: class shares (pass rates, prevalences) from noisy labels and a little gold.
 
-Three rules, in the order of what they ask you to believe:
+Three rules, by the strength of their assumptions:
 
-- gold, by default: gold says in each stratum of the samples what the labels are worth there, as it does for a
-  classifier (`jtruth.evaluation.gold.tables`). Survives labelers who copy each other or share mistakes.
-- assume="independent": the joint posterior of labelers and classes with gold clamped, if there is any. Much
-  narrower, right if labelers err independently given the class, and badly wrong if they do not.
-- no gold: a predictive posterior (`jtruth.evaluation.assumptions.model_error`). If no sample has three labels
-  it is "not identified", and no number is given.
+- gold, by default: gold corrects the labels in each stratum of the samples, as for a classifier
+  (`jtruth.evaluation.gold.tables`). Valid if labelers copy each other or share mistakes.
+- assume="independent": the joint posterior of labelers and classes, with gold clamped. Much narrower, but
+  badly wrong if errors are not independent given the class.
+- no gold: a predictive posterior (`jtruth.evaluation.assumptions.model_error`). Without a sample with three
+  labels the result is "not identified", without numbers.
 
-The share is that of new samples of the same kind, or of the samples at hand (`target`), of which measured
-coverage and width stand in `benchmarks/judges.py`.
+The share is that of new samples of the same kind, or of these samples (`target`). Coverage and width were
+measured in `benchmarks/judges.py`.
 """
 
 from collections.abc import Mapping
@@ -92,14 +92,14 @@ class Prevalence(Answer):
 
     @property
     def in_sample(self) -> "Prevalence":
-        """The same answer about the samples at hand."""
+        """The same result for these samples."""
         if self.target == parts.IN_SAMPLE:
             return self
         groups = self.groups and self.groups._replace(dists=self.groups.in_sample)
         return replace(self, target=parts.IN_SAMPLE, shares=self.counted, groups=groups)
 
     def require(self, *requirements: str, confidence: float = 0.95) -> Gate:
-        """The verdict on "pass >= .8", or with groups on "site_a > site_b"; see `jtruth.answers.require`."""
+        """Check "pass >= .8", or with groups "site_a > site_b"; see `jtruth.answers.require`."""
         example = f"{[*self.label_shares][-1]} >= .8"
         return require(self, self._quantity, requirements, confidence, self.num_gold, example)
 
@@ -113,7 +113,7 @@ class Prevalence(Answer):
         raise ValueError(f"there is no class {name!r}; classes: {parts.listed([*self.label_shares])}")
 
     def blocks(self) -> Document:
-        """The question, the answer and what stands behind it, for all faces."""
+        """Build the document of the result."""
         of = {parts.POPULATION: "among new samples", parts.IN_SAMPLE: "in these samples"}[self.target]
         rows = [
             {"class": name, **dist_row(dist, self.level), "label_share": self.label_shares.get(name)}
@@ -185,26 +185,26 @@ def prevalence(
     level: float = 0.95,
     progress: Progress | None = None,
 ) -> Prevalence:
-    """Share of each class, and in each group of samples.
+    """Estimate the share of each class, and its share in each group of samples.
 
     Args:
         labels: noisy labels of these samples; or a stream of them (`jtruth.learning.stream_of_table`), begun
-            with `Smoothing` above 0, of which gold, calibration, assume and by cannot be asked.
+            with `Smoothing` above 0, without gold, calibration, assume and by.
         key: a whole number or a JAX key; 0 if None.
         gold: (samples,) known classes, -1 where unknown; or a Series or dict by task id; a random sample, or
             a `jt.io.Gold` that says how they were chosen.
-        calibration: (labels, gold) of other items, or what `jtruth.io.read` returns: error rates come from
-            there (`jtruth.evaluation.calibrated`), in place of gold.
-        assume: None, the rule that is safe with what there is, or "independent".
+        calibration: (labels, gold) of other items, or the result of `jtruth.io.read`: error rates come from
+            there (`jtruth.evaluation.calibrated`) instead of gold.
+        assume: None, for the rule with the weakest assumptions, or "independent".
         labelers_are: "people", "experts", "llm_judges" or None, as for `evaluate`.
         by: (samples,) the group of each sample, such as the system that made it, or `Groups`; then `groups`
-            of the answer has the share of one class in each group, and their differences.
+            of the result has the share of one class in each group, and their differences.
         target: "population", new samples of the same kind, or "in-sample", these samples.
         level: probability of the printed intervals.
         progress: called with (sweeps done, sweeps planned).
 
     Raises:
-        ValueError: input that cannot be used; a class that reads like no answer, unless `classes` named it.
+        ValueError: unusable input; a class that looks like a missing value, unless `classes` named it.
 
     >>> z = np.repeat([[1, 1, 1], [0, 0, 0], [1, 1, 0], [0, 1, 0]], [50, 30, 10, 10], axis=0)
     >>> gold = np.full(100, -1)
@@ -266,7 +266,7 @@ def prevalence(
 
 
 def _given(labels: Labels, groups: grouped.Groups) -> tuple[dict[str, Any], ...]:
-    """Share of the positive class among the labels of each group: what was said, and not what is true."""
+    """Share of the positive class among the labels of each group, uncorrected."""
     votes = np.zeros((len(groups.names), labels.num_classes))
     np.add.at(votes, groups.group, labels.counts())
     number = votes.sum(axis=1).astype(int)
@@ -278,7 +278,7 @@ def _answer(
     data: Inputs, rule: str = "not identified", shares: Any = (), assumption: str = "none",
     warnings: tuple[str, ...] = (), size: int | None = None, **fields: Any,
 ) -> Prevalence:  # fmt: skip
-    """The answer about these labels, or `size` samples like them.
+    """Build the `Prevalence` for these labels, or for `size` samples like them.
 
     `shares` are draws (draws, classes), or the distribution of each class.
     """
@@ -303,7 +303,6 @@ def _answer(
 
 
 def _by_gold(data: Inputs, groups: grouped.Groups | None) -> Prevalence:
-    """Gold corrects what labels say."""
     h, doubts = by_gold.unaided_posterior(replace(data.without_gold(), key=stream(data.key, "labels only")))
     tables = by_gold.tables_by_gold(data, h, "shares by gold")
     shares = tables.counts.sum(axis=2) / data.gold.size
@@ -335,7 +334,6 @@ def _by_gold(data: Inputs, groups: grouped.Groups | None) -> Prevalence:
 def _by_calibration(
     data: Inputs, groups: grouped.Groups | None, calibration: calibrated.Calibration
 ) -> Prevalence:
-    """Other items say how judges err."""
     shared = groups is not None and groups.shared(data.gold)
     found = calibrated.by_calibration(data, calibration, hard=shared)
     answer = _answer(
@@ -356,7 +354,7 @@ def _by_calibration(
 
 
 def _predicted(data: Inputs, fit: JointPosterior, groups: grouped.Groups | None) -> Prevalence:
-    """Nobody vouches for anything and there is no gold."""
+    """Predictive result without gold and without an assumption."""
     labels, kind, key = data.own_labels(), data.labelers_are, stream(data.key, "class shares")
     members, doubts = ranges.readings(data, key, known={INDEPENDENT: fit}, keep_all=True)
     if all(member.fit is None for member in members):
@@ -401,7 +399,7 @@ _LOOKED_AT = 50_000  # samples of a stream in which is looked for what is odd
 
 
 def _of_stream(state: Stream, key: Any, labelers_are: str | None, target: str, level: float) -> Prevalence:
-    """The predictive distribution, by the normal distribution around the mode of EM and by majorities."""
+    """Predictive result by the Gaussian approximation at the mode of EM and by the majority vote."""
     rows, number = state.patterns, state.patterns.number
     size, sizes = int(number.sum()), (len(state.workers), len(state.classes))
     some = host_rng(key, "some of a stream").choice(number.size, min(size, _LOOKED_AT), p=number / size)
