@@ -21,21 +21,6 @@ from jtruth.answers.blocks import (
 from jtruth.answers.data import dist_row
 
 __all__ = [
-    "Answer",
-    "Check",
-    "Column",
-    "Curve",
-    "Document",
-    "Matrix",
-    "Note",
-    "Notes",
-    "Queue",
-    "Table",
-    "check_notes",
-    "dist_row",
-    "facts",
-    "finding_notes",
-    "how",
-    "sentence_notes",
-    "warning_notes",
+    "Answer", "Check", "Column", "Curve", "Document", "Matrix", "Note", "Notes", "Queue", "Table",
+    "check_notes", "dist_row", "facts", "finding_notes", "how", "sentence_notes", "warning_notes",
 ]  # fmt: skip

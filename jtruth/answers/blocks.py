@@ -189,12 +189,18 @@ class Document(NamedTuple):
     about: str  # the data in a line
     sentence: str  # the answer
     blocks: tuple[Block, ...]
-    alarms: tuple[str, ...] = ()  # stand above the answer: numbers below mean nothing
-    doubt: str = ""  # the loudest
+    doubt: str = ""  # the most important one
     next: str = ""  # the command worth running next
     lines: tuple[str, ...] = ()  # below the answer, a line each
 
     __repr__ = one_line
+
+    @property
+    def alarms(self) -> tuple[str, ...]:
+        """Sentences above the answer: the numbers below them are meaningless."""
+        notes = (note for one in self.blocks if isinstance(one, Notes) for note in one.items)
+        texts = (note.text for note in notes if note.sign == "alarm")
+        return tuple(dict.fromkeys(text if text.startswith(LOOK) else f"{LOOK}{text}." for text in texts))
 
     def tables(self) -> list[Table]:
         """Tables with at least one row."""

@@ -110,9 +110,7 @@ def table_rows(table: Table) -> list[dict[str, Any]]:
     rows = [{table.key: row[table.key]} | dict(_flat(row, "")) for row in table.rows]
     names = dict.fromkeys(name for row in rows for name in row)
     folders = {n for n in names if any(other.startswith(f"{n}_") for other in names)}
-    empty = {
-        n for n in folders if all(row.get(n) is None for row in rows)
-    }  # a distribution that is missing somewhere
+    empty = {n for n in folders if all(row.get(n) is None for row in rows)}  # missing distributions
     return [{name: row.get(name) for name in names if name not in empty} for row in rows]
 
 

@@ -96,11 +96,8 @@ def _left(document: Document, notes: int) -> str:
 def _most_important(document: Document) -> list[Note]:
     """Notes of a brief text: failed checks in one sentence, and none that is shown elsewhere."""
     quiet = {"alarm", "good", *(["bad"] if document.doubt else [])}
-    notes = [
-        note
-        for note in document.notes()
-        if note.sign not in quiet and note.text not in document.sentence and note.text != document.next
-    ]
+    notes = [note for note in document.notes() if note.sign not in quiet]
+    notes = [note for note in notes if note.text not in document.sentence and note.text != document.next]
     return [Note("bad", document.doubt), *notes] if document.doubt else notes
 
 
@@ -190,9 +187,8 @@ def _stacked(label: Cells, columns: list[Cells], width: int, cut: tuple[int | No
     for k in range(1, len(label)):
         lines += [_left_out(cut[1])] if k == cut[0] else []
         lines += wrapped(label[k], width)
-        lines += [
-            line for one in columns for line in wrapped(f"{one[0]}: {one[k]}".strip(": "), width, "    ")
-        ]
+        for one in columns:
+            lines += wrapped(f"{one[0]}: {one[k]}".strip(": "), width, "    ")
     return lines
 
 

@@ -13,13 +13,13 @@ import numpy as np
 
 from jtruth._random import Stated, as_key, host_rng, seeded, stated, stream
 from jtruth._validation import choose, places
-from jtruth._validation.words import Read, number_of, plain, some
+from jtruth._validation.words import LOOK, Read, number_of, plain, some
 from jtruth.answers import Answer, Column, Curve, Document, Table, facts, how, warning_notes
 from jtruth.answers.blocks import cell_text, facts_of
 from jtruth.evaluation.checks.first_look import first_look
 from jtruth.evaluation.inputs import as_labels, read_gold
 from jtruth.evaluation.one_judge import labels_of_columns
-from jtruth.evaluation.parts import first_lines
+from jtruth.evaluation.parts import LOOK_FIRST
 from jtruth.inspection import coefficient_table
 from jtruth.labels import Labels, must_be_labels
 from jtruth.learning import Fit
@@ -79,8 +79,7 @@ class LabelerAgreement(Answer):
         elif known:
             sentence += f" Cohen's kappa is {self.kappa}."
         sentence = f"{sentence} {stats.from_unseen(self.overall)}".rstrip()
-        alarms = first_lines((), self.warnings)
-        return Document("How much do the labelers agree?", about, sentence, blocks, alarms)
+        return Document("How much do the labelers agree?", about, sentence, blocks)
 
 
 @seeded
@@ -132,8 +131,9 @@ def labeler_agreement(
         beside = beside or stats.unseen(kappa, host_rng(key, "samples that no two saw"))
         one_key = stream(key, "agreement of two", a, b)
         pairs[names[a], names[b]] = agreement(kappa, one_key, level, beside=beside)
-    odd = first_lines(first_look(labels, np.full(labels.num_samples, -1), {}))
-    return LabelerAgreement(together, pairs, weights, differences, labels.scale, left_out, odd)
+    found = first_look(labels, np.full(labels.num_samples, -1), {})
+    alarms = tuple(f"{LOOK}{check.message}." for check in found if check.verdict == LOOK_FIRST)
+    return LabelerAgreement(together, pairs, weights, differences, labels.scale, left_out, alarms)
 
 
 def in_common(

@@ -40,7 +40,7 @@ from jtruth.evaluation.assumptions.model_error import UNKNOWN_KIND
 from jtruth.evaluation.assumptions.registry import ASSUMPTIONS, INDEPENDENT
 from jtruth.evaluation.checks import first_look as look
 from jtruth.evaluation.inputs import Judging
-from jtruth.evaluation.parts import LOOK_FIRST, Assumption, Check, assumption_table, first_lines
+from jtruth.evaluation.parts import LOOK_FIRST, Assumption, Check, assumption_table
 from jtruth.labels import Labels
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.tables.posterior import NO_LAW, RangeEstimate
@@ -71,7 +71,7 @@ class MetricPosterior(Answer):
     level: float
     assumption: str
     warnings: tuple[str, ...]
-    checks: tuple[Check, ...] = ()  # alarms that stand above the answer
+    checks: tuple[Check, ...] = ()
 
     @property
     def interval_kind(self) -> str:
@@ -124,8 +124,7 @@ class MetricPosterior(Answer):
         ends = [rows[0][name] for name in ("mean", "low", "high")]
         what = f"{rows[0]['place']} of {len(rows)}: " if len(rows) > 1 else ""
         sentence = f"{what}{cell_text(ends, '.3f', 'undefined')} ({percent}; assumption: {self.assumption})."
-        alarms, views = first_lines(self.checks, self.warnings), f"{len(self.drawn)} views"
-        return Document("What is the posterior of this metric?", views, sentence, blocks, alarms)
+        return Document("What is the posterior of this metric?", f"{len(self.drawn)} views", sentence, blocks)
 
 
 def metric_posterior(

@@ -79,11 +79,8 @@ class Dists:
     @cached_property
     def ranks(self) -> Float[np.ndarray, "numbers ranks"]:
         """Probability of each of `values` to be first, second, ...; equal ones share their ranks."""
-        if (
-            len(self.values) == 2
-        ):  # the distribution of their difference, of which columns are an approximation
-            one, other = self.values
-            first = self.p_better(one, other)
+        if len(self.values) == 2:  # the exact distribution of their difference
+            first = self.p_better(*self.values)
             return np.array([[first, 1 - first], [1 - first, first]])
         known = self.columns[~np.isnan(self.columns).any(axis=1)] * self.sign
         size = self.columns.shape[1]
@@ -141,10 +138,8 @@ def consistent(
 ) -> dict[Pair, DrawsEstimate]:
     """Differences whose means are the differences of the values' means."""
     gaps = {(a, b): values[a].mean - values[b].mean for a, b in differences}
-    return {
-        pair: dist if np.isnan(gaps[pair]) else replace(dist, middle=gaps[pair])
-        for pair, dist in differences.items()
-    }
+    known = {pair: replace(differences[pair], middle=gap) for pair, gap in gaps.items() if not np.isnan(gap)}
+    return {**differences, **known}
 
 
 def joined(
@@ -187,7 +182,7 @@ class Comparison(Dists, Answer):
     classes: tuple[str, ...]
     warnings: tuple[str, ...]
     key: Stated
-    checks: tuple[parts.Check, ...] = ()  # alarms that stand above the answer
+    checks: tuple[parts.Check, ...] = ()
     margin: float = 0.0  # by more than this a classifier counts as better
     at_least: float | None = None  # the requirement
     agreement: Mapping[str, float] = field(default_factory=dict)  # share of all labels that each repeats
@@ -228,9 +223,7 @@ class Comparison(Dists, Answer):
         """Probability that each meets `at_least`; empty without one."""
         if self.at_least is None:
             return {}
-        above = {
-            name: dist.p_above(self.at_least, strict=self.sign < 0) for name, dist in self.values.items()
-        }
+        above = {n: dist.p_above(self.at_least, strict=self.sign < 0) for n, dist in self.values.items()}
         return above if self.sign > 0 else {name: 1 - p for name, p in above.items()}
 
     def of_pair(self, first: str, second: str) -> Decided | None:
@@ -273,11 +266,9 @@ class Comparison(Dists, Answer):
             p = np.array([self.values[name].mean for name in pair])
             apart = len(self.sizes) * float((p * (1 - p)).sum())
         needed = 4 * apart / d**2 if d > 0 else np.inf
-        return (
-            None
-            if needed > self.num_samples or self.num_gold >= self.num_samples
-            else max(int(np.ceil(needed / 10) * 10), 10)
-        )
+        if needed > self.num_samples or self.num_gold >= self.num_samples:
+            return None
+        return max(int(np.ceil(needed / 10) * 10), 10)
 
     @property
     def noun(self) -> str:
@@ -333,10 +324,9 @@ class Comparison(Dists, Answer):
         )  # fmt: skip
         counts = (len(self.names), self.noun), (self.num_samples, "sample"), (self.num_gold, "verified label")
         about = f"{', '.join(number_of(*count) for count in counts)}; key {self.key}"
-        alarms = parts.first_lines(self.checks, self.warnings)
         lines = (positive_line(self.classes, self.positive, self.positive_chosen),)
         lines, question = lines * of_one_class(self.metric), f"Which {self.noun} has the better {metric}?"
-        return Document(question, about, _sentence(self, metric, kind), blocks, alarms, lines=lines)
+        return Document(question, about, _sentence(self, metric, kind), blocks, lines=lines)
 
     def _rows(self) -> list[dict[str, Any]]:
         """A row for every pair, the better one first: see `difference_rows`."""

@@ -29,11 +29,7 @@ from jtruth.answers.data import plain_json
 from jtruth.evaluation import one_judge, parts
 from jtruth.evaluation.agreement import consensus_table
 from jtruth.evaluation.assumptions import ranges
-from jtruth.evaluation.assumptions.model_error import (
-    UNKNOWN_KIND,
-    first_larger,
-    rests_on,
-)
+from jtruth.evaluation.assumptions.model_error import UNKNOWN_KIND, first_larger, rests_on
 from jtruth.evaluation.assumptions.registry import INDEPENDENT
 from jtruth.evaluation.checks.first_look import first_look
 from jtruth.evaluation.checks.of_labels import REFUSED, all_refused, missing_check
@@ -77,7 +73,6 @@ class LabelerReport(Answer):
     rests_on: str = ""  # what the accuracies take for granted
     assumptions: tuple[tuple[str, str], ...] = ()  # name and sentence of those of `by_assumption`
     dists: Mapping[str, Estimate] = field(default_factory=dict)  # by worker; not of --fast
-    laws = property(lambda self: self.dists)  # their older name
     clear: tuple[tuple[str, str], ...] = ()  # (better, worse) of workers of whom that is clear
     clear_if: str = ""  # what that assumes, beginning with "if"
     advice: tuple[str, ...] = ()
@@ -110,12 +105,11 @@ class LabelerReport(Answer):
         )  # fmt: skip
         kind = parts.interval_title(self.level, self.interval_kind)
         sentence = labelers_headline(rows, estimand, kind, self.clear, self.clear_if)
-        alarms, doubt = parts.first_lines(self.checks, self.warnings), parts.loudest(self.checks)
         lines = (positive_line(self.classes, self.positive, self.positive_chosen),) if judged else ()
         if len(rows) == len(judged) == 1:
             sentence, lines = f"{sentence} {rows[0]['in_words'][0]}", (*lines, *rows[0]["in_words"][1:])
         question = "How good is each labeler?"
-        return Document(question, about, sentence, shown_blocks, alarms, doubt, lines=lines)
+        return Document(question, about, sentence, shown_blocks, parts.loudest(self.checks), lines=lines)
 
     def noise_dict(self, workers: Any = None) -> dict[str, Any]:
         """Error rates and prior in the format of `read_noise` (and `--noise`): means, and draws if possible.
@@ -410,18 +404,15 @@ def _clear(
 ) -> tuple[tuple[tuple[str, str], ...], str]:  # fmt: skip
     """Pairs of labelers whose difference is clear, and the assumption behind them."""
     labels, refuted = data.own_labels(), any(check.verdict == "does not fit" for check in checks)
+    names, kind = labels.worker_names, data.labelers_are
     if data.num_gold:
-        each = enumerate(dists)
-        apart = np.stack(
-            [dist.sample(stream(data.key, "labelers by gold", t), _DRAWS) for t, dist in each], 1
-        )
-        return clear_pairs(rows, labels.worker_names, by_draws(apart)), ""
+        keys = (stream(data.key, "labelers by gold", t) for t in range(len(dists)))
+        apart = [dist.sample(key, _DRAWS) for dist, key in zip(dists, keys, strict=True)]
+        return clear_pairs(rows, names, by_draws(np.stack(apart, axis=1))), ""
     sizes = np.maximum(labels.labels_per_labeler(), 1).astype(np.float64)
     if data.target == parts.POPULATION:
         draws = {name: new_shares(one, sizes, data.key) for name, one in draws.items()}
-    clear = clear_pairs(
-        rows, labels.worker_names, lambda pairs: first_larger(draws, pairs, data.labelers_are, sizes)
-    )
-    if clear or data.labelers_are != UNKNOWN_KIND or refuted or not fit.usable or INDEPENDENT not in draws:
+    clear = clear_pairs(rows, names, lambda pairs: first_larger(draws, pairs, kind, sizes))
+    if clear or kind != UNKNOWN_KIND or refuted or not fit.usable or INDEPENDENT not in draws:
         return clear, ""
-    return clear_pairs(rows, labels.worker_names, by_draws(draws[INDEPENDENT])), "if errors are independent"
+    return clear_pairs(rows, names, by_draws(draws[INDEPENDENT])), "if errors are independent"

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jtruth._one_line import one_line
-from jtruth._validation.words import LOOK, number_of, plain, some
+from jtruth._validation.words import number_of, plain, some
 from jtruth.answers import Check, Column, Curve, Table
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.estimates import Estimate
@@ -32,12 +32,6 @@ def alarm(
         return ()
     verdict = LOOK_FIRST if p_value is None or p_value <= FALSE_ALARM else WORTH_KNOWING
     return (Check(name, float(statistic), None if p_value is None else float(p_value), verdict, text),)
-
-
-def first_lines(checks: Sequence[Check], warnings: Sequence[str] = ()) -> tuple[str, ...]:
-    """Lines above the result: alarms, and warnings that begin with "Look first: "."""
-    alarms = [f"{LOOK}{check.message}." for check in checks if check.verdict == LOOK_FIRST]
-    return tuple(dict.fromkeys((*alarms, *(text for text in warnings if text.startswith(LOOK)))))
 
 
 class Assumption(NamedTuple):

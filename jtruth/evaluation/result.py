@@ -1,7 +1,6 @@
 """The result of `evaluate`: posteriors of metrics, assumptions, checks, warnings, and its document."""
 
 from collections.abc import Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -124,10 +123,7 @@ class Evaluation(Answer):
     @property
     def sensitivity(self) -> Estimate:
         """`recall` by its name in medicine."""
-        recall, analysis = copy(self.recall), self.sensitivity_analysis
-        called = {"__call__": lambda _, *args, **options: analysis(*args, **options)}
-        object.__setattr__(recall, "__class__", type("Recall", (type(recall),), called))
-        return recall
+        return self.recall
 
     def f_score(self, beta: float = 1.0) -> Estimate:
         """F_beta of the positive class, in which recall weighs beta times as much as precision."""
@@ -304,9 +300,8 @@ def evaluation_blocks(
     ]  # fmt: skip
     truth = f"{number_of(result.num_gold, 'true label')} known" if result.num_gold else "no true label known"
     about, sentence = f"{parts.counts_text(result)}; key {result.key}", _headline(result, rows, kind)
-    alarms, doubt = parts.first_lines(result.checks, result.warnings), parts.loudest(result.checks)
-    question = f"How good is the classifier, with {truth}?"
-    return Document(question, about, sentence, tuple(blocks), alarms, doubt, lines=_lines(result))
+    question, doubt = f"How good is the classifier, with {truth}?", parts.loudest(result.checks)
+    return Document(question, about, sentence, tuple(blocks), doubt, lines=_lines(result))
 
 
 def _lines(result: Evaluation) -> tuple[str, ...]:

@@ -96,8 +96,8 @@ class ScoreEvaluation(Answer):
     interval_kind: str = "posterior"  # or "predictive"
     num_gold: int = 0
     target: str = parts.POPULATION  # or "in-sample"
-    asked: tuple[AtThreshold, ...] = ()  # what a threshold and a cost that were stated bring
-    checks: tuple[parts.Check, ...] = ()  # alarms that stand above the answer
+    asked: tuple[AtThreshold, ...] = ()  # at the requested threshold, and of the lowest cost
+    checks: tuple[parts.Check, ...] = ()
     positive_chosen: str = ""  # how the positive class was, in words
     classes: tuple[str, ...] = ()
 
@@ -161,8 +161,7 @@ class ScoreEvaluation(Answer):
     def best_threshold(self, cost: tuple[Number, Number]) -> AtThreshold:
         """Threshold with the lowest expected cost of false positives and false negatives."""
         each, (fp, fn) = range(self.curves.num_thresholds), checked_cost(cost)
-        dist = self.dist
-        means = [dist(lambda c, k=k: c.cost_at(k, fp, fn), (0, max(fp, fn))).mean for k in each]
+        means = [self.dist(lambda c, k=k: c.cost_at(k, fp, fn), (0, max(fp, fn))).mean for k in each]
         cheapest = self._at(int(np.argmin(means)), (fp, fn))
         if not isinstance(self.curves, Curves):
             return cheapest  # a predictive distribution has no draws of whole curves
@@ -172,12 +171,9 @@ class ScoreEvaluation(Answer):
         return cheapest._replace(cheapest=(low, high))
 
     def _at(self, k: int, cost: tuple[Number, Number] | None) -> AtThreshold:
-        dist = self.dist
-        rates = (
-            dist(lambda c, name=name: c.at(name, k))
-            for name in ("false_alarm", "detection", "precision", "accuracy", "specificity")
-        )
-        mean = None if cost is None else dist(lambda c: c.cost_at(k, *cost), (0, max(cost)))
+        names = ("false_alarm", "detection", "precision", "accuracy", "specificity")
+        rates = (self.dist(lambda c, name=name: c.at(name, k)) for name in names)
+        mean = None if cost is None else self.dist(lambda c: c.cost_at(k, *cost), (0, max(cost)))
         return AtThreshold(float(self.thresholds[k]), *rates, cost=mean)
 
     def blocks(self) -> Document:
@@ -195,9 +191,8 @@ class ScoreEvaluation(Answer):
             note = f"Binning error of the area: at most {self.hidden:.3f}; the area without bins lies in "
             note += f"[{low:.3f}, {high:.3f}]."
         known = [n for n in (*_AT, "cost") if any(getattr(one, n) is not None for one in self.asked)]
-        columns = tuple(
-            dist_column(name, one_judge.NAMES.get(name, name.replace("_", " "))) for name in known
-        )
+        titles = {name: one_judge.NAMES.get(name, name.replace("_", " ")) for name in known}
+        columns = tuple(dist_column(name, title) for name, title in titles.items())
         asked = [one.row(self.level) for one in self.asked]
         cheapest = any(one.cheapest is not None for one in self.asked)
         title = "Metrics at a threshold" + (" (lowest expected cost)" if cheapest else "")
@@ -219,8 +214,7 @@ class ScoreEvaluation(Answer):
         about = f"{self.edges.size + 1} bins of scores; key {self.key}"
         lines = (positive_line(self.classes, self.positive, self.positive_chosen),
                  *(one.sentence(self.level) for one in self.asked))  # fmt: skip
-        alarms = parts.first_lines(self.checks, self.warnings)
-        return Document("How well do the scores rank?", about, sentence, blocks, alarms, lines=lines)
+        return Document("How well do the scores rank?", about, sentence, blocks, lines=lines)
 
 
 def score_curves(evaluations: Mapping[str, ScoreEvaluation]) -> list[Curve]:
@@ -267,7 +261,7 @@ class ClassScores(Answer):
     average_precision: Mapping[str, Estimate]
     weights: Mapping[str, float]  # of the weighted average: shares of the classes, posterior means
     key: Stated
-    checks: tuple[parts.Check, ...] = ()  # alarms that stand above the answer
+    checks: tuple[parts.Check, ...] = ()
     warnings: tuple[str, ...] = ()  # what is doubtful about any of the classes
 
     @property
@@ -303,14 +297,11 @@ class ClassScores(Answer):
                   each={name: one.to_dict() for name, one in self.each.items()}),
         )  # fmt: skip
         text = parts.interval_text(self.auc["macro"], level)
-        what, about = (
-            "The mean area under the ROC curve (one class against the rest)",
-            parts.ABOUT[first.target],
-        )
-        sentence = f"{what} is {text} {about} ({kind}; {parts.taken_as_true(first.num_gold)})."
+        what = "The mean area under the ROC curve (one class against the rest)"
+        truth = f"({kind}; {parts.taken_as_true(first.num_gold)})"
+        sentence = f"{what} is {text} {parts.ABOUT[first.target]} {truth}."
         about = f"{len(self.each)} classes; key {self.key}"
-        alarms = parts.first_lines(self.checks, self.warnings)
-        return Document("How well do the scores rank?", about, sentence, blocks, alarms)
+        return Document("How well do the scores rank?", about, sentence, blocks)
 
 
 def evaluate_scores(
@@ -477,10 +468,8 @@ def evaluate_class_scores(
     alarms = (*first_look.look_at(data, {}), *sum(rows, ()), *first_look.backward_columns(columns, data))
     weights = np.array([one.counted.dist(attrgetter("share")).mean for one in by_class.values()])
     shares = {"macro": np.full(weights.size, 1 / weights.size), "weighted": weights / weights.sum()}
-    auc, precision = (
-        {name: _average(list(by_class.values()), attrgetter(area), share) for name, share in shares.items()}
-        for area in AREAS
-    )
+    each = list(by_class.values())
+    auc, precision = ({n: _average(each, attrgetter(area), w) for n, w in shares.items()} for area in AREAS)
     named = dict(zip(by_class, shares["weighted"].tolist(), strict=True))
     doubts = dict.fromkeys(text for one in by_class.values() for text in one.warnings)
     return ClassScores(by_class, auc, precision, named, data.stated, alarms, tuple(doubts))

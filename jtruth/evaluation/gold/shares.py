@@ -83,7 +83,7 @@ class Prevalence(Answer):
     class_posterior: np.ndarray | None = None  # (samples, classes) given everything
     source: Any = None  # `TableDraws` by gold, or a JointPosterior
     assumptions: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # by sentence, without gold
-    checks: tuple[parts.Check, ...] = ()  # alarms that stand above the answer
+    checks: tuple[parts.Check, ...] = ()
     target: str = parts.POPULATION  # or "in-sample"
     groups: grouped.Groups | None = None  # where the group of each sample was said
     rates: tuple[dict[str, Any], ...] = ()  # of judges in each class, by calibration
@@ -150,12 +150,9 @@ class Prevalence(Answer):
         gold = f"{number_of(self.num_gold, 'verified label')} (gold)" if self.num_gold else "none verified"
         gold = parts.taken_as_true(0, self.num_calibration) if self.num_calibration else gold
         about = f"{parts.counts_text(self)}, {gold}; key {self.key}"
-        alarms = parts.first_lines(self.checks, self.warnings)
         if self.groups is not None:
             question = f"Which group has the largest share of class {self.groups.positive!r}?"
-            return Document(
-                question, about, self.groups.sentence(kind, self.level, self.target), blocks, alarms
-            )
+            return Document(question, about, self.groups.sentence(kind, self.level, self.target), blocks)
         texts, sentence = [], "Not identified: these labels do not determine the share of any class."
         for row in sorted(rows, key=lambda row: -row["mean"])[:3]:
             mean, *ends = percents(row["mean"], row["low"], row["high"])
@@ -168,7 +165,7 @@ class Prevalence(Answer):
             sentence = f"{what}, {series(texts)} ({kind.replace('posterior ', '')}s)."
             if top["label_share"] is not None:
                 sentence += f" Of the labels, {100 * top['label_share']:.0f} % say {top['class']!r}."
-        return Document("What share of the samples is of each class?", about, sentence, blocks, alarms)
+        return Document("What share of the samples is of each class?", about, sentence, blocks)
 
 
 @seeded
