@@ -140,13 +140,13 @@ def evaluate_batch(
 
 def _joint(y, z, classes, level, key, mesh) -> BatchEvaluation:
     """Summarize draws of the count tables: weighted ones, chains if those are too few."""
-    evaluated, chosen = [], np.arange(len(y))
+    parts, chosen = [], np.arange(len(y))
     if classes == 2 and z.shape[2] < MOST_RATERS:
         weighed = weighted_batch(key, z, y, classes, mesh=mesh)
         ess = np.asarray(present(weighed.ess, "effective draws"))
         good = np.asarray(weighed.ok) & (ess >= _MIN_ESS)
         numbers = _read(jax.tree.map(lambda a: a[good], weighed), classes, level)
-        evaluated.append((np.flatnonzero(good), numbers._replace(ess=ess[good])))
+        parts.append((np.flatnonzero(good), numbers._replace(ess=ess[good])))
         chosen = np.flatnonzero(~good)
     if chosen.size:
         # Filled up to a few sizes, since each is compiled for itself.
@@ -154,10 +154,10 @@ def _joint(y, z, classes, level, key, mesh) -> BatchEvaluation:
         filled = np.resize(chosen, size)
         chains = joint_batch(key, z[filled], y[filled], classes, numbers=filled, mesh=mesh)
         chains = jax.tree.map(lambda a: np.asarray(a)[: chosen.size], chains)
-        evaluated.append((chosen, _read(chains, classes, level)))
-    order = np.concatenate([which for which, _ in evaluated]).argsort()
-    parts = zip(*[numbers[1:] for _, numbers in evaluated], strict=True)
-    return BatchEvaluation(evaluated[0][1].metrics, *(np.concatenate(part)[order] for part in parts))
+        parts.append((chosen, _read(chains, classes, level)))
+    order = np.concatenate([which for which, _ in parts]).argsort()
+    fields = zip(*[numbers[1:] for _, numbers in parts], strict=True)
+    return BatchEvaluation(parts[0][1].metrics, *(np.concatenate(field)[order] for field in fields))
 
 
 def _read(batch: JointBatch, classes: int, level: float) -> BatchEvaluation:
@@ -220,10 +220,8 @@ def _log_odds(z, matrices, prior) -> Float[np.ndarray, "sets samples"]:
     """logit p(y_i = 1 | z_i)."""
     (sets, size, labelers), (s, i, t) = z.shape, np.nonzero(z >= 0)  # labelers of each set by themselves
     matrices = np.broadcast_to(np.asarray(matrices, np.float64), (sets, *matrices.shape[-3:]))
-    matrices = matrices.reshape(sets * labelers, 2, -1)
-    total = _host.labels_log_likelihood(
-        matrices, s * size + i, s * labelers + t, z[s, i, t].astype(np.int64), sets * size
-    )
+    matrices, label = matrices.reshape(sets * labelers, 2, -1), z[s, i, t].astype(np.int64)
+    total = _host.labels_log_likelihood(matrices, s * size + i, s * labelers + t, label, sets * size)
     total = total.reshape(sets, size, 2) + _host.log(prior)[:, None, :]
     bad = np.argwhere(np.isneginf(total).all(axis=2))
     if len(bad):
@@ -239,10 +237,9 @@ def _log_odds(z, matrices, prior) -> Float[np.ndarray, "sets samples"]:
 def _whole(codes: Any) -> np.ndarray:
     """Codes on the host; booleans and whole numbers of a floating type as integers."""
     codes = np.asarray(codes)
-    whole = codes.dtype.kind == "b" or (
-        codes.dtype.kind == "f" and bool((np.isfinite(codes) & (codes == np.floor(codes))).all())
-    )
-    return codes.astype(np.int64) if whole else codes
+    if codes.dtype.kind == "f" and not (np.isfinite(codes) & (codes == np.floor(codes))).all():
+        return codes
+    return codes.astype(np.int64) if codes.dtype.kind in "bf" else codes
 
 
 def _checked(y_pred, labels, noise, prior, method):
@@ -261,10 +258,8 @@ def _checked(y_pred, labels, noise, prior, method):
     if noise is not None:
         sets, labelers = len(y), z.shape[2]
         noise = np.asarray(as_matrices(noise, labelers, "noise"), np.float64)
-        prior, each = (
-            np.asarray(by_class(prior, range(2)), np.float64),
-            noise.shape[:-2] in ((labelers,), (sets, labelers)),
-        )
+        prior = np.asarray(by_class(prior, range(2)), np.float64)
+        each = noise.shape[:-2] in ((labelers,), (sets, labelers))
         if not (each and noise.shape[-2] == 2 <= noise.shape[-1] and prior.shape == (2,)):
             raise ValueError(
                 f"noise has shape {noise.shape} and prior {prior.shape}; known labelers are of two classes: "

@@ -60,7 +60,6 @@ class CalibrationReport(Answer):
     after: Mapping[str, Estimate]
     plugin: Mapping[str, float]  # before, with the bias of few labels
     dist: Calibrated  # of every sample
-    law = property(lambda self: self.dist)  # its older name
     judged: np.ndarray  # samples behind `before` and `after`
     gain: np.ndarray  # (samples,) bits that another label is expected to bring
     classes: tuple[str, ...]
@@ -88,10 +87,7 @@ class CalibrationReport(Answer):
             {"loss": n, **{k: one.get(n) for k, one in losses.items()}, "plugin": self.plugin.get(n)}
             for n in TITLES if n in self.before or n in self.after
         ]  # fmt: skip
-        columns = (
-            *(dist_column(k, k, ".4f") for k in dists),
-            Column("plugin", "plug-in, before", form=".4f"),
-        )
+        columns = *(dist_column(k, k, ".4f") for k in dists), Column("plugin", "plug-in, before", form=".4f")
         note = "Plug-in losses use the label histograms directly; few labels bias them, mostly upwards."
         blocks = (
             Table("losses", f"Losses, debiased, with {100 * self.level:g} % intervals", "loss", columns, rows,
@@ -187,10 +183,8 @@ def evaluate_calibration(
         dist, judged = _calibrated(key, histograms, p, method, split)
         if tasks is not None:
             options["tasks"] = tuple(tasks[i] for i in judged)
-        mine, new = (
-            histograms.take(judged),
-            Calibrated(dist.probabilities[judged], dist.concentration[judged]),
-        )
+        mine = histograms.take(judged)
+        new = Calibrated(dist.probabilities[judged], dist.concentration[judged])
         before = hist.loss_estimates(mine, p[judged], **options)
         after = hist.loss_estimates(mine, new.probabilities, concentration=new.concentration, **options)
         posterior = np.asarray(epistemic_after_one_label(mine, new))

@@ -222,12 +222,8 @@ def _known(data: Inputs, method: str) -> Evaluation:
     if model is None:
         if method == methods.TARS:
             raise ValueError("method='tars' needs known error rates: give noise=... and prior=[...]")
-        unaided = method == "no_predictions"
-        model = (
-            methods.smyth_model(data)
-            if method == methods.SMYTH
-            else ranges.plug_in_model(data, unaided=unaided)
-        )
+        learn = methods.smyth_model if method == methods.SMYTH else ranges.plug_in_model
+        model = ranges.plug_in_model(data, unaided=True) if method == "no_predictions" else learn(data)
     if method == methods.VOTE:  # nothing is learned or plugged in
         model = replace(model, warnings=())
     if method == methods.TARS:
@@ -267,10 +263,8 @@ def _by_draws(
     about = data.about(answer.table)
     alone = [Assumption("draws", by_draws.ASSUMED, estimates(about, *data.answered), None, about)]
     checks = by_draws.checks_of_draws(found, data.classes)
-    result = _answer(
-        data, answer, Model(log(p), p.mean(axis=0)), found.labelers(), what_if=alone, checks=checks
-    )
-    return replace(result, basis=None)
+    model = Model(log(p), p.mean(axis=0))
+    return replace(_answer(data, answer, model, found.labelers(), what_if=alone, checks=checks), basis=None)
 
 
 def _vouched(data: Inputs, model: Model) -> Evaluation:
@@ -310,12 +304,6 @@ def _over_assumptions(data: Inputs, fit: JointPosterior, model: Model) -> Evalua
     return _answer(data, answer, model, dists, interval_kind=PREDICTIVE, what_if=None)
 
 
-SENTENCES = {
-    "ppi": "verified labels correct the labels (PPI++)",
-    "gold_only": "verified labels only",
-}
-
-
 def _by_gold(data: Inputs, model: Model, fit: JointPosterior | None) -> Evaluation:
     """Combine labels and gold; `model` is for the checks, `fit` is independence without gold."""
     labels, readings, doubts = data.own_labels(), [], []
@@ -327,9 +315,8 @@ def _by_gold(data: Inputs, model: Model, fit: JointPosterior | None) -> Evaluati
     drawn = by_gold.tables_by_gold(data, posterior, "tables by gold")
     draws = ranges.labeler_draws(readings, labels, stream(data.key, "labelers beside gold"))
     without = ranges.labeler_dists(draws, labels, data.labelers_are)
-    dists = by_gold.dists_by_gold(
-        without, by_gold.labeler_tables_by_gold(labels, posterior, data.known, data.key)
-    )
+    counted = by_gold.labeler_tables_by_gold(labels, posterior, data.known, data.key)
+    dists = by_gold.dists_by_gold(without, counted)
     asked = range(len(data.classes)) if data.graded or "recall" not in data.headline else [data.positive]
     few = by_gold.few_of_classes(data, asked, [data.y_pred])
     notes = (*by_gold.kind_warnings(data.labelers_are, without, dists), *by_gold.gold_warnings(data), *few)
@@ -351,17 +338,17 @@ def _by_ppi(data: Inputs, posterior: np.ndarray) -> list[Assumption]:
     if len(data.classes) == 2 and data.positive == 0:  # (negative, positive), as `Inputs.tables` has it
         y_pred, known, posterior = 1 - y_pred, np.where(known >= 0, 1 - known, -1), posterior[:, ::-1]
     table = by_gold.ppi_table(y_pred, posterior, known, sample)
-    metrics = {
-        name: named_metric(name, classes, positive) for name in (*default_metrics(classes), *data.more)
-    }
-    how = {"sample": sample, "table": table, "target": data.target}
-    ways: dict[str, dict[str, Any]] = {"ppi": how, "gold_only": how | {"power": 0.0}}
+    names = (*default_metrics(classes), *data.more)
+    metrics = {name: named_metric(name, classes, positive) for name in names}
+    how: dict[str, Any] = {"sample": sample, "table": table, "target": data.target}
+    rules = (("ppi", "verified labels correct the labels (PPI++)", how),
+             ("gold_only", "verified labels only", how | {"power": 0.0}))  # fmt: skip
     return [
-        Assumption(rule, SENTENCES[rule], {
-            name: by_gold.ppi_metric(metric, y_pred, posterior, known, **how).dist
+        Assumption(rule, sentence, {
+            name: by_gold.ppi_metric(metric, y_pred, posterior, known, **options).dist
             for name, metric in metrics.items()
         })
-        for rule, how in ways.items()
+        for rule, sentence, options in rules
     ]  # fmt: skip
 
 

@@ -363,11 +363,9 @@ def _decided(judged: Sequence[Judged], metric: Metric) -> dict[Pair, Decided]:
     for members, one in judged:
         what, table = one.what, one.table
         for a, b in combinations(range(len(members)), 2):
-            asked = (
-                metric
-                if what.decided(metric, a, b) is not None
-                else named_metric("accuracy", range(what.num_classes))
-            )
+            asked = named_metric("accuracy", range(what.num_classes))
+            if what.decided(metric, a, b) is not None:
+                asked = metric
             cells = check.present(what.decided(asked, a, b), "cells that decide")
             if isinstance(table, TableDraws):
                 first, second, size = np.einsum("dcs,kcs->kd", table.counts, cells)
@@ -379,9 +377,8 @@ def _decided(judged: Sequence[Judged], metric: Metric) -> dict[Pair, Decided]:
                 gap = np.append(dist.draws, dist.mean) * size * _sign(asked)
                 counts = [(np.maximum(sum(only), np.abs(gap)) + side * gap) / 2 for side in (1, -1)]
                 dists = [DrawsEstimate(each[:-1], middle=float(each[-1])) for each in counts]
-            found[members[a], members[b]] = Decided(
-                dists[0], dists[1], float(np.mean(size)), asked.name, what.same(a, b)
-            )
+            number, same = float(np.mean(size)), what.same(a, b)
+            found[members[a], members[b]] = Decided(dists[0], dists[1], number, asked.name, same)
     return found
 
 
@@ -419,20 +416,17 @@ def judged_together(data: inputs.Inputs, what: Tuples) -> tuple[AnyTable, list[s
     """The tuples' table (draws, or base models), and warnings."""
     if data.model is not None:
         return _known(data, what), list(data.model.warnings)
-    table, doubts, readings = learned_table(
-        data, "tuples by gold", "nothing can be compared", predicted=what.predicted
-    )
-    fit = next((each.fit for each in readings if each.name == INDEPENDENT), None)
+    so, predicted = "nothing can be compared", what.predicted
+    table, doubts, members = learned_table(data, "tuples by gold", so, predicted=predicted)
+    fit = next((each.fit for each in members if each.name == INDEPENDENT), None)
     if not isinstance(table, PredictiveTable) or fit is None or fit.counts is None or what.apart:
         return table, doubts
     # Where errors are independent: does the prior drive the classifiers' differences in accuracy?
     counts, size = fit.counts[fit.matrix_draw], data.y_pred.size
-    first, *others = (
-        np.trace(what.marginal(counts, k), axis1=1, axis2=2) / size for k in range(what.num_classifiers)
-    )
-    named = {
-        f"difference in accuracy of classifiers 1 and {k}": first - share for k, share in enumerate(others, 2)
-    }
+    each = (what.marginal(counts, k) for k in range(what.num_classifiers))
+    first, *others = (np.trace(table, axis1=1, axis2=2) / size for table in each)
+    title = "difference in accuracy of classifiers 1 and {}"
+    named = {title.format(k): first - share for k, share in enumerate(others, 2)}
     return table, [*doubts, *doubts_of(named, fit, 0.95)]
 
 
@@ -449,9 +443,7 @@ def _known(data: inputs.Inputs, what: Tuples) -> TableDraws:
     ratio = model.log_likelihood[:, 1] - model.log_likelihood[:, 0]
     right_for_one = what.predicted[data.y_pred].max(axis=1) if what.apart else what.predicted[data.y_pred, 0]
     mixture = unknown_prior(ratio, right_for_one)
-    chains = [
-        symbol_chain(ratio + np.log(share) - np.log1p(-share), data.y_pred, what.num_symbols, alpha)
-        for share in mixture.parameter
-    ]
+    odds = (ratio + np.log(share) - np.log1p(-share) for share in mixture.parameter)
+    chains = [symbol_chain(one, data.y_pred, what.num_symbols, alpha) for one in odds]
     gain = [c.log_evidence - t.log_evidence for c, t in zip(chains, mixture.tables, strict=True)]
     return chain_tables(chains, softmax(log(mixture.weight) + np.array(gain)))

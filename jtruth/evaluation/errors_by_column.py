@@ -93,9 +93,8 @@ class ErrsOn(Answer):
         )  # fmt: skip
         title = "Columns associated with errors, given the true class (percentage points"
         title += "; intervals of findings adjusted for selection)" if self.findings else ")"
-        rows = [
-            row | {"what": f"{plain(row['worker'])} {row['does']}", "with": _with(row)} for row in self.rows
-        ]
+        does = (f"{plain(row['worker'])} {row['does']}" for row in self.rows)
+        rows = [row | {"what": what, "with": _with(row)} for row, what in zip(self.rows, does, strict=True)]
         why = [f"Column {name!r} was skipped: {text}." for name, text in self.left_out.items()]
         found = self.findings
         rest = [f"{len(found) - _MOST_SAID} more in the table."] if len(found) > _MOST_SAID else []
@@ -229,10 +228,8 @@ def _measure(name: str, cells: Sequence[str], values: Counter) -> tuple[np.ndarr
     long = sum(len(value) * n for value, n in values.items()) / values.total() > 40
     if len(values) <= _MOST_CATEGORIES or not (long or words >= 3):
         return None, ""
-    length = (lambda text: len(text.split())) if words >= 3 else len
-    return np.array(
-        [length(c) if c else np.nan for c in cells], np.float64
-    ), "words" if words >= 3 else "characters"
+    length, unit = (lambda text: len(text.split()), "words") if words >= 3 else (len, "characters")
+    return np.array([length(c) if c else np.nan for c in cells], np.float64), unit
 
 
 def _categories(name: str, cells: Sequence[str], values: Counter) -> list[Explaining]:
@@ -242,10 +239,8 @@ def _categories(name: str, cells: Sequence[str], values: Counter) -> list[Explai
         raise _LeftOut(f"{len(values)} different values, hardly any of them on {_FEW} labels")
     column, known = np.array(cells, object), np.array([bool(cell) for cell in cells])
     asked = often if len(often) > 2 or len(values) > 2 else often[1:]
-    return [
-        Explaining(name, value, np.where(known, column == value, np.nan).astype(np.float64), "")
-        for value in asked
-    ]
+    inside = (np.where(known, column == value, np.nan).astype(np.float64) for value in asked)
+    return [Explaining(name, value, x, "") for value, x in zip(asked, inside, strict=True)]
 
 
 def round_step(spread: float) -> float:

@@ -35,7 +35,7 @@ from jtruth.evaluation.groups import (
 )  # fmt: skip
 from jtruth.evaluation.labelers import LabelerReport, evaluate_labelers
 from jtruth.evaluation.over_time import symbols_of, table_of
-from jtruth.evaluation.parts import IN_SAMPLE, interval_title
+from jtruth.evaluation.parts import IN_SAMPLE, interval_title, means_and_ends
 from jtruth.io.gold import Gold
 from jtruth.labels import Labels
 from jtruth.stats.draws import DrawsEstimate
@@ -123,9 +123,7 @@ class LabelersByGroup(Answer):
         spread = {name: -np.ptp(dists.columns.mean(axis=0)) for name, dists in self.dists.items()}
         for worker in sorted(spread, key=spread.__getitem__)[:_CURVES]:
             dists = self.dists[worker].values
-            ends = np.array(
-                [(dist.mean, *dist.interval(self.level)[:2]) for dist in dists.values()]
-            ).T.tolist()
+            ends = map(list, zip(*means_and_ends(dists.values(), self.level), strict=True))
             places = [x[self.groups.names.index(name)] for name in dists]
             series[worker] = dict(zip(("x", "mean", "low", "high"), (places, *ends), strict=True))
         return (Curve("by.curve", "Accuracy in each group", axis, "accuracy", series, named=named),)
@@ -236,9 +234,7 @@ def _paired_labelers(
     differences = {}
     for t, name in enumerate(labels.worker_names):
         rows, his, code = his_rows[t], his_groups[t], label[labeler == t]
-        pairs = paired_shares(
-            his, h[rows, code], known[rows] == code, known[rows] >= 0, stream(key, "paired", t)
-        )
-        if pairs:
+        draw, gold = stream(key, "paired", t), known[rows]
+        if pairs := paired_shares(his, h[rows, code], gold == code, gold >= 0, draw):
             differences[str(name)] = {pair: one for pair, (one, _) in pairs.items()}
     return differences

@@ -62,11 +62,8 @@ from jtruth.stats.ppi import gold_sample
 ALL_PAIRS, FEW, ENOUGH, _DAY = 50, 5, 20, 86_400.0
 _JEFFREYS = 0.5  # samples of each class and group that the prior is worth
 _RAKED = 30  # rounds of raking
-_MONTH, _QUARTER, _MIDNIGHT = (
-    re.compile(r"\d{4}-\d\d"),
-    re.compile(r"(\d{4})-Q([1-4])"),
-    re.compile(r"[ T]00:00:00(\.0+)?$"),
-)
+_MONTH, _QUARTER = re.compile(r"\d{4}-\d\d"), re.compile(r"(\d{4})-Q([1-4])")
+_MIDNIGHT = re.compile(r"[ T]00:00:00(\.0+)?$")
 SAME_ERRORS = (
     "Error rates are assumed equal in all groups. If a judge favors one group, as LLM judges may favor their "
     "own answers, that group's share is biased, and only verified labels in each group can show it."
@@ -106,7 +103,6 @@ class Groups(NamedTuple):
     classes: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     dists: Any = None  # `Dists` of the shares: what was asked for, new samples or these
-    laws = property(lambda self: self.dists)  # their older name
     in_sample: Any = None  # of these samples
     num_gold: tuple[int, ...] = ()
     label_shares: tuple[float, ...] = ()  # of the labels given
@@ -221,9 +217,8 @@ class Groups(NamedTuple):
                        order=[self.names.index(name) for name in order] if self.when is not None else (),
                        sequence=self.when is not None)  # fmt: skip
         differences = []
-        for row in difference_rows(
-            dists.differences, order if self.when is None else self.names[::-1], level
-        ):
+        ranked = order if self.when is None else self.names[::-1]
+        for row in difference_rows(dists.differences, ranked, level):
             pair = row["first"], row["second"]
             differences.append(row | {
                 "first_larger": dists.p_better(*pair),
@@ -245,9 +240,8 @@ class Groups(NamedTuple):
     def only(self, there: Int[np.ndarray, " some"], group: Int[np.ndarray, " labels"]) -> "Groups":
         """Some of the groups, with right or wrong labels as samples."""
         names, when = tuple(self.names[g] for g in there), None if self.when is None else self.when[there]
-        return self._replace(
-            group=group, names=names, when=when, classes=("wrong", "right"), positive="right"
-        )
+        classes = "wrong", "right"
+        return self._replace(group=group, names=names, when=when, classes=classes, positive="right")
 
 
 def tables_by_gold(
@@ -423,9 +417,8 @@ def _chance(groups: Groups, share: np.ndarray, p: np.ndarray) -> tuple[np.ndarra
     """(groups, groups): covariance of the shares of as many new items, and number of common items."""
     size, number = groups.sizes, len(groups.names)
     shape = number, int(groups.item.max()) + 1
-    has, chances = (
-        sparse.csr_array((one, (groups.group, groups.item)), shape=shape) for one in (np.ones(p.size), p)
-    )
+    cells, values = (groups.group, groups.item), (np.ones(p.size), p)
+    has, chances = (sparse.csr_array((one, cells), shape=shape) for one in values)
     common, sums = ((one @ has.T).toarray() for one in (has, chances))
     both = (chances @ chances.T).toarray() - sums * sums.T / np.maximum(common, 1)
     covariance = np.where(common > 1, both, 0.0) / np.outer(size, size)

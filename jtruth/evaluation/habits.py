@@ -47,9 +47,8 @@ def behaviour_of(
         if behaviour.drift is not None and not np.isnan(behaviour.drift[t]).all():
             c = int(np.nanargmin(behaviour.drift[t]))  # the class in which the change is clearest
             drift = {"class": labels.class_names[c], "p_value": float(behaviour.drift[t, c])}
-            drift |= {
-                name: plain_json(getattr(behaviour, name)[t, c]) for name in ("moment", "before", "after")
-            }
+            for field in ("moment", "before", "after"):
+                drift[field] = plain_json(getattr(behaviour, field)[t, c])
             drift["date"] = moment_text(float(behaviour.moment[t, c]))
         if best < number:
             other = workers[int(behaviour.pairs[best].sum() - t)]

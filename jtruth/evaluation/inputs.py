@@ -85,12 +85,12 @@ class Model:
 
     log_likelihood: np.ndarray  # (samples, classes); known samples are 0 and -inf; learned: at mean matrices
     prior: np.ndarray  # (classes,)
-    prior_unknown: bool = False  # two classes: the prior is to be integrated out
-    refusal: str | None = None  # why no number can be given
+    prior_unknown: bool = False  # two classes: the prior is integrated out
+    refusal: str | None = None  # why the result is not identified
     warnings: tuple[str, ...] = ()
     labelers: tuple[dict[str, Any], ...] = ()  # a row each, the worst first
-    count_draws: np.ndarray | None = None  # (draws, classes, symbols), where the error rates were sampled too
-    fit: JointPosterior | None = None  # where the error rates were sampled
+    count_draws: np.ndarray | None = None  # (draws, classes, symbols), if error rates were sampled
+    fit: JointPosterior | None = None  # if error rates were sampled
     matrices: np.ndarray | None = None  # (raters, classes, classes) learned, the classifier's last
 
     __repr__ = one_line
@@ -112,25 +112,22 @@ class Inputs:
     positive: int
     classes: tuple[str, ...]
     notes: tuple[str, ...]
-    one_against_rest: bool = False  # a positive class was asked for
-    chosen: str = ""  # how the positive class was, in words
-    # Where predictions are no classes but tuples, score bins or groups: (classes, symbols) concentrations of
-    # the Dirichlet prior of the classifier's rows.
+    one_against_rest: bool = False  # a positive class was given
+    chosen: str = ""  # how the positive class was chosen, in words
+    # (classes, symbols) Dirichlet prior of the classifier's rows, for symbols that are no classes
     symbols: np.ndarray | None = None
-    target: str = IN_SAMPLE  # what the answer is about, or POPULATION
+    target: str = IN_SAMPLE  # or POPULATION
     missing: tuple[Check, ...] = ()  # the check that found labels missing by class
-    noise: NoiseModel | None = None  # as it was given
-    assume: str | None = None  # as it was asked for
+    noise: NoiseModel | None = None
+    assume: str | None = None
     labelers_are: str = "unknown"  # see `assumptions.model_error`
     sampling: Gold = _AT_RANDOM  # how gold was chosen
     level: float = 0.95
     key: Any = 0  # of JAX, as `as_key` makes it
-    stated: Stated = 0  # the key as it was given
+    stated: Stated = 0  # the key as the user gave it
     progress: Progress | None = None
-    what_if: Any = None  # rows of assumptions and doubts, kept by the first answer that is asked for them
-    normal: bool = (
-        False  # whether independence is read by the normal distribution around its mode, not sampled
-    )
+    what_if: Any = None  # rows of assumptions and warnings, computed at the first access
+    normal: bool = False  # whether independent errors use a Gaussian approximation instead of sampling
 
     __repr__ = one_line
 
@@ -139,6 +136,11 @@ class Inputs:
         labels = self.own_labels()
         shares = prior if self.prior is None else self.prior
         return _known_model(_log_likelihood(noise, labels), shares, self.gold, labels.tasks)
+
+    @property
+    def known_prior(self) -> np.ndarray | None:
+        """Class prior that was given, or else that of the noise model; None: neither."""
+        return self.noise.mean_prior if self.prior is None and self.noise is not None else self.prior
 
     @property
     def only_gold(self) -> bool:
@@ -458,8 +460,8 @@ class Judging(TypedDict, total=False):
     noise: Any  # a noise model of known parameters; learned from the labels if None
     prior: Any  # (classes,) class prior
     gold: Any  # (samples,) known classes, -1 where unknown; a `jtruth.io.Gold` if not chosen at random
-    assume: str | None  # "independent" where error rates are learned and you can vouch for it
-    labelers_are: str | None  # "people", "experts" or "llm_judges": how far learned rates may mislead
+    assume: str | None  # "independent" if learned errors are independent given the class
+    labelers_are: str | None  # "people", "experts" or "llm_judges": the kind of labelers
     level: float  # probability of the intervals, .95
     key: Any  # a whole number or a JAX key; 0 if None
     progress: Progress | None  # called with (sweeps done, sweeps planned) while error rates are sampled
@@ -492,8 +494,7 @@ def read_judged(asked: str, y_pred: Any, labels: Any, how: Judging, positive: An
 def read_one_assumption(asked: str, prediction: Any, labels: Any, how: Judging, **more: Any) -> Inputs:
     """Check the same where independence is the only assumption, and known noise needs the class prior."""
     data = read_judged(asked, prediction, labels, how, **more)
-    shares = data.prior if data.noise is None or data.prior is not None else data.noise.mean_prior
-    if data.model is not None and shares is None:
+    if data.model is not None and data.known_prior is None:
         advice = "give prior=[p(class 0), p(class 1), ...]"
         raise ValueError(f"known error rates need the class prior too: {advice}")
     check.choose("assume", "unknown" if data.assume is None else data.assume, ("unknown", "independent"))

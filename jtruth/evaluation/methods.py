@@ -97,12 +97,7 @@ def check_combination(method: str, assume: str | None, data: Inputs) -> None:
             f"method={method!r} learns error rates, but here they are given (noise, a fit, or "
             "log-likelihoods): leave method out for the exact answer, or leave noise out"
         )
-    if (
-        given
-        and method == TARS
-        and data.prior is None
-        and (data.noise is None or data.noise.mean_prior is None)
-    ):
+    if given and method == TARS and data.known_prior is None:
         raise ValueError("method='tars' needs the class prior: give prior=[...], or use 'bayes'")
     check_assume(assume, data)
     if method != "bayes" and assume not in (None, UNKNOWN, INDEPENDENT):
@@ -149,9 +144,8 @@ def drawn_answer(data: Inputs, noise: NoiseModel, key: jax.Array) -> Tested:
     """Posterior of the table, averaged over draws of the error rates; a given prior holds for each."""
     two, data = len(data.classes) == 2 or data.one_against_rest, replace(data, noise=None)
     keys = jax.random.split(stream(key, "drawn error rates"), _TWO_CLASSES)
-    numbered = enumerate(noise.models(_TWO_CLASSES if two else _MORE))
     answers = []
-    for r, (one, prior) in numbered:
+    for r, (one, prior) in enumerate(noise.models(_TWO_CLASSES if two else _MORE)):
         model = data.known_model(one, prior)
         if two:
             answers.append(answer_by(data, model, keys[r]))
@@ -174,9 +168,8 @@ def drawn_answer(data: Inputs, noise: NoiseModel, key: jax.Array) -> Tested:
             )
     else:
         table = thinned([answer.table for answer in answers if isinstance(answer.table, TableDraws)])
-    return first._replace(
-        table=table, fit=None, log_evidence=float("nan"), warnings=tuple(dict.fromkeys((*notes, averaged)))
-    )
+    warnings = tuple(dict.fromkeys((*notes, averaged)))
+    return first._replace(table=table, fit=None, log_evidence=float("nan"), warnings=warnings)
 
 
 def answer_of(
@@ -231,9 +224,8 @@ def answer_by(data: Inputs, model: Model, key: Array, method: str = "bayes") -> 
     if len(data.classes) == 2:
         return posterior._replace(classes=data.answered[0])
     name = data.classes[data.positive]
-    return posterior._replace(
-        classes=(f"not {name}", name), warnings=(*posterior.warnings, ONE_AGAINST_REST.format(name))
-    )
+    warnings = (*posterior.warnings, ONE_AGAINST_REST.format(name))
+    return posterior._replace(classes=(f"not {name}", name), warnings=warnings)
 
 
 def _any_classes(data: Inputs, model: Model, method: str, key: Array) -> Tested:

@@ -115,10 +115,8 @@ def labels_of_columns(**columns: Any) -> Labels:
     usual = next(iter(ids.values()), list(range(len(next(iter(said.values()))))))
     tasks = [task for name in said for task in ids.get(name, usual)]
     order = None if usual == list(range(len(usual))) else tuple(dict.fromkeys(tasks))
-    workers, labels = (
-        [name for name in said for _ in said[name]],
-        [one for name in said for one in said[name]],
-    )
+    workers = [name for name in said for _ in said[name]]
+    labels = [one for name in said for one in said[name]]
     return Labels.from_long(tasks, workers, labels, tasks=order, missing="drop", allow_unlabelled=True)
 
 

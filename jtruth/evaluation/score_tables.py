@@ -66,9 +66,7 @@ class PredictiveCurves(NamedTuple):
         """Predictive distribution of a number of the curve; a point if it is the same for all curves."""
         draws, (low, high) = {name: of(one).draws for name, one in self.readings.items()}, map(float, bounds)
         bins = np.arange(1.0, self.num_thresholds)
-        other = of(
-            curves(np.stack([[bins, bins], [bins, bins[::-1] ** 2]]))
-        )  # tables of nothing in particular
+        other = of(curves(np.stack([[bins, bins], [bins, bins[::-1] ** 2]])))  # arbitrary tables
         if len(np.unique(np.concatenate([other.draws, *draws.values()]))) == 1:
             return other
         return dist_of(draws, OVERALL, self.labelers_are, float(self.num_samples), (low, high))
@@ -78,9 +76,8 @@ class PredictiveCurves(NamedTuple):
         each, names = range(self.num_thresholds), ("false_alarm", "detection")
         rates = [np.array([self.dist(lambda c, n=n, k=k: c.at(n, k)).mean for k in each]) for n in names]
         x = np.union1d(np.linspace(0, 1, points), rates[0])
-        return whole_roc(
-            self._band(x, [self.dist(lambda c, v=v: c.detection_by(v)) for v in x], level), *rates
-        )
+        dists = [self.dist(lambda c, v=v: c.detection_by(v)) for v in x]
+        return whole_roc(self._band(x, dists, level), *rates)
 
     def precision_recall(self, level: float = 0.95, points: int = 50) -> Band:
         """Precision by recall, for recalls above 0."""
@@ -157,9 +154,8 @@ def bin_edges(
     mass = counts / scores.size
     if positive is not None and 0 < positive.sum() < positive.size:
         positives = np.bincount(place, positive)
-        mass = 0.5 * positives / positives.sum() + 0.5 * (counts - positives) / (
-            scores.size - positives.sum()
-        )
+        total = positives.sum()
+        mass = 0.5 * positives / total + 0.5 * (counts - positives) / (scores.size - total)
     before = np.cumsum(mass) - mass + 1e-9
     wanted = np.arange(1, bins) / bins
     return distinct[np.unique(np.clip(np.searchsorted(before, wanted), 1, distinct.size - 1))]
@@ -249,12 +245,12 @@ def _learned(
     odds, prior = odds_given_rates(fit, data, _RATE_DRAWS)
     each = _WALKS // len(odds)
     walks = symbol_walk(odds, coded, number, prior, stream(key, "tables given rates"), each * len(odds))
-    pure = [
-        symbol_chain(odds[k], coded, number, _PURE).tables(stream(key, "another prior given rates", k), each)
-        for k in range(0, len(odds), 5)
-    ]
+    pure = []
+    for k in range(0, len(odds), 5):
+        draw = stream(key, "another prior given rates", k)
+        pure.append(symbol_chain(odds[k], coded, number, _PURE).tables(draw, each).counts)
     given = "" if data.prior is None else GIVEN[0]
-    tables, doubts = _walked(walks, np.concatenate([one.counts for one in pure]), data.positive, given)
+    tables, doubts = _walked(walks, np.concatenate(pure), data.positive, given)
     return tables, (*fit.warnings, *doubts, *doubts_of(_area(fit, data.positive), fit, 0.95))
 
 

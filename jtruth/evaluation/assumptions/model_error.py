@@ -184,9 +184,8 @@ def dists_of(
     dists = []
     for k, size in enumerate(sizes.tolist()):
         known = {name: values[:, k] for name, values in draws.items() if not np.isnan(values[:, k]).all()}
-        dists.append(
-            dist_of(known, group, labelers_are, size) if known else DrawsEstimate(np.array([np.nan]))
-        )
+        nothing = DrawsEstimate(np.array([np.nan]))
+        dists.append(dist_of(known, group, labelers_are, size) if known else nothing)
     return dists
 
 

@@ -131,9 +131,8 @@ def _part(progress: Report, k: int, number: int, done: int, planned: int) -> Non
 def row(member: parts.Assumption, data: Inputs, loo: Mapping[str, float] | None = None) -> parts.Assumption:
     """A model as a row of the result, with its metrics."""
     table = data.about(member.posterior)
-    return member._replace(
-        metrics=estimates(table, *data.answered, more=data.more), posterior=table, loo=loo, fit=None
-    )
+    metrics = estimates(table, *data.answered, more=data.more)
+    return member._replace(metrics=metrics, posterior=table, loo=loo, fit=None)
 
 
 def loo_of(members: list[parts.Assumption]) -> list[Mapping[str, float] | None]:

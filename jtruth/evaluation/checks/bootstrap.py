@@ -86,10 +86,9 @@ def _sets(
             drawn = sets.simulate(real, mode.parameters, np.exp(mode.log_p[0]), min(step, num - done), rng)
             yield modes(drawn, mode.parameters, prior=prior, one_matrix=one_matrix)
 
-    parts = [
-        {name: values for name, of in statistics.items() if (values := of(fit)) is not None} for fit in fits()
-    ]
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    parts = [{name: of(fit) for name, of in statistics.items()} for fit in fits()]
+    found = {name: [part[name] for part in parts] for name in statistics}
+    return {name: np.concatenate(values) for name, values in found.items() if values[0] is not None}
 
 
 def largest(values: np.ndarray) -> Component | None:

@@ -179,9 +179,8 @@ def learned_part(labels: Labels, y_pred: Int[np.ndarray, " samples"], name: str 
         if not rate.any() or differ[inside].sum() > _ECHO * inside.sum():
             continue
         easier = min(doubt[inside].mean() / doubt[~inside].mean(), 1.0) if doubt[~inside].any() else 1.0
-        p_values[share, side] = float(
-            bdtr(differ[inside].sum(), inside.sum(), _OF_VOTE * easier * rate.mean())
-        )
+        error = _OF_VOTE * easier * rate.mean()
+        p_values[share, side] = float(bdtr(differ[inside].sum(), inside.sum(), error))
     (share, side), p_value = min(p_values.items(), key=lambda item: item[1], default=((0.0, 0), 1.0))
     whose, part = f"predictions of {name!r}" if name else "predictions", "first" if side > 0 else "last"
     text = (
@@ -191,11 +190,9 @@ def learned_part(labels: Labels, y_pred: Int[np.ndarray, " samples"], name: str 
     return alarm("predictions repeat labels", share, p_value * 18, text)
 
 
-def learned_errors(
-    labels: Labels, y_pred: Int[np.ndarray, " samples"] | None = None
-) -> tuple[Float[np.ndarray, " samples"], Float[np.ndarray, " labelers"]]:
+def learned_errors(labels: Labels) -> tuple[Float[np.ndarray, " samples"], Float[np.ndarray, " labelers"]]:
     """P(the vote of each sample is right), and each labeler's error rate."""
-    votes, (labeled, raters, fit) = labels.counts(), _fitted(labels, y_pred)
+    votes, (labeled, raters, fit) = labels.counts(), _fitted(labels)
     vote = winners(votes)
     right = np.ones(labels.num_samples)
     right[labeled] = fit.posterior[0][np.arange(labeled.size), vote[labeled]]

@@ -47,10 +47,8 @@ _ALARM = (
 def look_at(data: Inputs, predictions: Predictions) -> tuple[Check, ...]:
     """Alarms about checked input; only the check of chance without labels."""
     if data.labels is None:
-        named = [(name, y_pred) for name, y_pred in predictions.items() if name]
-        return sum(
-            (chance_check(replace(data, y_pred=y_pred), data.model, name) for name, y_pred in named), ()
-        )
+        named = [(replace(data, y_pred=codes), name) for name, codes in predictions.items() if name]
+        return sum((chance_check(one, data.model, name) for one, name in named), ())
     return first_look(data.labels, data.gold, predictions, data.open and data.sampling.at_random)
 
 

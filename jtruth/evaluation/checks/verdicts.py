@@ -162,11 +162,8 @@ def learned_checks(
         text = SATURATED.format(size, classes)
         return (Check("label patterns", None, None, "cannot be seen", text), *few_labels(raters))
     components, adjusted, sets = bootstrap(raters, start, key, gold=gold, prior=prior)
-    checks = [
-        _learned(name, components[name], adjusted[name], sets, raters, free)
-        for name in LEARNED
-        if name in components
-    ]
+    there = [name for name in LEARNED if name in components]
+    checks = [_learned(name, components[name], adjusted[name], sets, raters, free) for name in there]
     if ALIKE in components:
         ranks, worst, value = components[ALIKE]  # no misfit: learned error rates take it into account
         p_value, far = float(ranks[0]), _rater(worst % (raters.num_labelers - 1), raters)
@@ -255,10 +252,8 @@ def given_checks(data: Inputs, model: Model, key: Key) -> tuple[Check, ...]:
     scores |= {name: (dist[2], float(dist[0][0])) for name, dist in dists.items() if dist is not None}
     blind = {name: BLIND.get(name, NO_DOUBT) for name, dist in dists.items() if dist is None}
     adjusted = holm(np.array([p for _, p in scores.values()]))
-    checks = (
-        _judged(name, GIVEN.get(name, CLASSIFIER), *score, by_all)
-        for (name, score), by_all in zip(scores.items(), adjusted, strict=True)
-    )
+    each = zip(scores.items(), adjusted, strict=True)
+    checks = (_judged(name, GIVEN.get(name, CLASSIFIER), *score, p) for (name, score), p in each)
     return (*checks, *(Check(name, None, None, "cannot be seen", text) for name, text in blind.items()))
 
 

@@ -43,6 +43,7 @@ from jtruth.learning.em.columns import CodedPatterns
 from jtruth.learning.em.laplace import laplace_draws
 from jtruth.learning.em.streaming import Stream
 from jtruth.learning.joint.posterior import JointPosterior
+from jtruth.learning.methods import clamp
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import Estimate
 from jtruth.tables.new_samples import class_shares, new_share
@@ -221,9 +222,8 @@ def prevalence(
         if gold is not None or assume is not None:
             raise ValueError("calibration sets the error rates: leave gold and assume out")
         labels, calibration = calibrated.together(labels, calibration)
-    data = read_labels_alone(
-        labels, gold, key=key, level=level, assume=assume, labelers_are=labelers_are, progress=progress
-    )
+    how = {"key": key, "level": level, "labelers_are": labelers_are, "progress": progress}
+    data = read_labels_alone(labels, gold, assume=assume, **how)
     data.target = target
     labels = data.own_labels()
     odd = {check.name: check.message for check in suspicions(labels)}
@@ -304,9 +304,7 @@ def _by_gold(data: Inputs, groups: grouped.Groups | None) -> Prevalence:
     tables = by_gold.tables_by_gold(data, h, "shares by gold")
     shares = tables.counts.sum(axis=2) / data.gold.size
     p = h * (shares.mean(axis=0) / h.mean(axis=0))
-    p = np.where(
-        data.gold[:, None] < 0, p / p.sum(axis=1, keepdims=True), np.eye(len(data.classes))[data.gold]
-    )
+    p = clamp(p / p.sum(axis=1, keepdims=True), data.gold)
     notes = [text for text in by_gold.gold_warnings(data) if text != by_gold.RANDOM_GOLD]
     few = by_gold.few_of_classes(data, range(len(data.classes)))
     doubts = doubts if data.num_gold < data.gold.size else ()  # else labels have no say
@@ -383,12 +381,9 @@ def _predicted(data: Inputs, fit: JointPosterior, groups: grouped.Groups | None)
         p = (majority(labels.counts()) if m.fit is None else m.fit.class_posterior)[:, groups.code]
         symbol = symbols_of(p)
         both[m.name] = groups.of_evidence(data.gold, symbol, stream(key, m.name), table_of(p, symbol))
-    here, new = (
-        grouped.apart(
-            model_error.dists_of({n: d[k] for n, d in both.items()}, model_error.CLASS, kind, sizes), key
-        )
-        for k in (0, 1)
-    )
+    draws = ({name: pair[k] for name, pair in both.items()} for k in (0, 1))
+    dists = (model_error.dists_of(one, model_error.CLASS, kind, sizes) for one in draws)
+    here, new = (grouped.apart(one, key) for one in dists)
     return _with_groups(answer, data, groups, here, {}, *groups.how(data.gold), grouped.WIDE, new=new)
 
 
@@ -410,9 +405,8 @@ def _of_stream(state: Stream, key: Any, labelers_are: str | None, target: str, l
         mean, spread = p.mean(axis=0), np.maximum(p.var(axis=0), 1e-300)
         here = mean + (p - mean) * np.sqrt(np.maximum(1 - mean * (1 - mean) / (size * spread), 0))
         drawn = {"majority_vote": np.tile(number @ majority(votes) / size, (2, 1)), INDEPENDENT: here}
-        views = {
-            ASSUMPTIONS[n].of_labelers or ASSUMPTIONS[n].sentence: d.mean(axis=0) for n, d in drawn.items()
-        }
+        entries = [(ASSUMPTIONS[name], draws.mean(axis=0)) for name, draws in drawn.items()]
+        views = {entry.of_labelers or entry.sentence: mean for entry, mean in entries}
         refused = refusal(labels, data.key)
         shares = model_error.dists_of(drawn, model_error.SHARE, kind, np.full(sizes[1], float(size)))
         answer = _answer(

@@ -28,7 +28,7 @@ from jtruth.evaluation.assumptions.model_error import PredictiveTable, of_no_eff
 from jtruth.evaluation.assumptions.ranges import labels_fit
 from jtruth.evaluation.assumptions.registry import entries
 from jtruth.evaluation.checks.columns import random_gold_check
-from jtruth.evaluation.inputs import Inputs, Progress, read_labels_alone
+from jtruth.evaluation.inputs import Inputs, read_labels_alone
 from jtruth.evaluation.parts import FEW, FEW_GOLD, Assumption, Check
 from jtruth.io.gold import Gold
 from jtruth.labels import Labels
@@ -77,18 +77,15 @@ def gold_tables(
     if rising is not None:
         others = [(p, ppi.tilted(strata, symbol_of, by, rising)) for by, p in _TILTED.items()]
     elif predicted is not None or num_symbols == classes:
-        said = np.arange(classes)[:, None] if predicted is None else predicted
-        if (said < 0).any():  # groups: each symbol is of one classifier
-            said = said.max(axis=1, keepdims=True)
-        others = [
-            (p / said.shape[1], (1 - by) * strata[3] + by * np.eye(classes)[one[symbol_of]])
-            for by, p in _MOVED.items()
-            for one in said.T
-        ]
+        named = np.arange(classes)[:, None] if predicted is None else predicted
+        if (named < 0).any():  # groups: each symbol is of one classifier
+            named = named.max(axis=1, keepdims=True)
+        for (by, p), one in product(_MOVED.items(), named.T):
+            moved = (1 - by) * strata[3] + by * np.eye(classes)[one[symbol_of]]
+            others.append((p / named.shape[1], moved))
     if classes <= _MOST_BIASED and rising is None:
-        others += [
-            (p / classes, ppi.less_of(strata, c, by)) for c in range(classes) for by, p in _BIASED.items()
-        ]
+        for c, (by, p) in product(range(classes), _BIASED.items()):
+            others.append((p / classes, ppi.less_of(strata, c, by)))
     draws = ppi.class_counts(strata, host_rng(key, "classes given gold"), others=others, num_draws=_DRAWS)
     tables = np.zeros((_DRAWS, classes, num_symbols), np.int64)
     for k, symbol in enumerate(symbol_of):
@@ -315,11 +312,9 @@ def labels_posterior(fits: Iterable[JointPosterior | None], labels: Labels) -> n
     return 0.5 * (shares + np.mean(models, axis=0)) if models else shares
 
 
-def labels_only_posterior(
-    labels: Labels, key: Key, progress: Progress | None = None
-) -> tuple[np.ndarray, tuple[str, ...]]:
+def labels_only_posterior(labels: Labels, key: Key) -> tuple[np.ndarray, tuple[str, ...]]:
     """Class probabilities of each sample by the labels alone, (samples, classes), and warnings."""
-    return unaided_posterior(read_labels_alone(labels, key=key, progress=progress))
+    return unaided_posterior(read_labels_alone(labels, key=key))
 
 
 def unaided_posterior(data: Inputs) -> tuple[np.ndarray, tuple[str, ...]]:
