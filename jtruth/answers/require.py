@@ -178,14 +178,12 @@ def _read(text: str, find: Find, example: str) -> tuple[Quantity, str, float]:
 
 
 def _share(text: str) -> float:
-    """A share, .8 or 80%; NaN if it is no number."""
     return number_in(text.rstrip("% ")) / (100 if text.endswith("%") else 1)
 
 
 def _row(
     text: str, found: Quantity, sign: str, limit: float, confidence: float, num_gold: int
 ) -> dict[str, Any]:
-    """Probability and verdict of a requirement, ready for JSON."""
     dist, more, strict = found.dist, sign[0] in ">≥", sign in "<>"
     if found.turned:
         limit, more = -limit, not more

@@ -111,7 +111,6 @@ def _short(note: Note, width: int, words: Words) -> list[str]:
 
 
 def _block(block: Block, width: int, words: Words) -> list[str]:
-    """All lines of a block, under its title."""
     match block:
         case Table():
             lines = table_lines(block, width, _FULL) if block.rows else []
@@ -261,7 +260,6 @@ def _series_lines(block: Curve, name: str, width: int) -> list[str]:
 
 
 def _next(step: str, width: int, words: Words, full: bool) -> list[str]:
-    """The next command, and its purpose."""
     if not step:
         return []
     command, _, comment = escaped(words(step)).partition("  # ")

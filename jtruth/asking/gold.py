@@ -63,10 +63,8 @@ class GoldRequest(Answer):
             sentence += (
                 f" About {self.to_halve} more verified labels would halve the intervals for these samples."
             )
-        blocks = (
-            Queue("samples", "Samples to verify", "sample", columns, rows),
-            facts(strata=self.strata, to_halve=self.to_halve),
-        )
+        queue = Queue("samples", "Samples to verify", "sample", columns, rows)
+        blocks = queue, facts(strata=self.strata, to_halve=self.to_halve)
         about = "Return the answers with their strata: jt.io.Gold(classes, strata=...)"
         return Document("Which samples should be verified next?", about, sentence, blocks)
 
@@ -151,9 +149,8 @@ def ask_next(
     sizes, had = np.bincount(strata), np.bincount(strata[known], minlength=len(names))
     rate, others = np.ones(sizes.size), size - sizes.max()
     if 0 < others <= _RARE * size:
-        rate = np.where(
-            np.arange(sizes.size) == sizes.argmax(), 0.5 / (1 - others / size), 0.5 / (others / size)
-        )
+        rate[:] = 0.5 / (others / size)
+        rate[sizes.argmax()] = 0.5 / (1 - others / size)
     rng, pace = host_rng(key, "ask"), sizes * rate
     ahead = had - pace * known.sum() / size  # of what is known, before what would have been asked by now
     start = rng.uniform(np.clip(ahead, 0, 1), np.clip(ahead + 1, 0, 1))
@@ -172,9 +169,8 @@ def _check_continues(gold: Gold, strata: np.ndarray) -> None:
     if np.ptp(sample.inclusion) < 1e-9:
         return
     if gold.strata is not None and gold.inclusion is None:
-        both = [
-            np.unique(one, return_inverse=True)[1] for one in (np.asarray(gold.strata)[known], strata[known])
-        ]
+        pair = np.asarray(gold.strata)[known], strata[known]
+        both = [np.unique(one, return_inverse=True)[1] for one in pair]
         if len(np.unique(both, axis=1).T) == both[0].max() + 1 == both[1].max() + 1:
             return
     raise ValueError(UNEQUAL)

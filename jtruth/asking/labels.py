@@ -239,7 +239,6 @@ def next_labels(
 
 
 def _chosen(drop, price, num, variance, metric, method, warnings) -> LabelRequest:
-    """The best answer of each sample per cost, and the best samples."""
     worth = drop / price
     best = worth.max(axis=1)
     possible = int((best > 0).sum())

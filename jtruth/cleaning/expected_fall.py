@@ -136,7 +136,6 @@ def _inverse_hessian(state: State) -> tuple[np.ndarray, Any, tuple[Any, Any, Any
 
 @partial(jax.jit, static_argnums=0)
 def _hessian(learner: Learner, model: Any, x: Any, evidence: Any, where: Any) -> Any:
-    """H of the learner's objective in flat parameters."""
     flat, unravel = ravel_pytree(model)
 
     def cost(theta):

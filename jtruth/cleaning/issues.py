@@ -273,7 +273,6 @@ def wrong_share(
 
 
 def _posterior(values: Any, labels: Labels, name: str) -> np.ndarray:
-    """Checked (draws, samples, classes)."""
     title = f"the class posterior {name!r}"
     p = _by_task(values, labels, title)
     p = p[None] if p.ndim == 2 else p
@@ -399,7 +398,6 @@ def slopes(theta: np.ndarray, patterns: np.ndarray, weight: np.ndarray) -> tuple
 
 
 def _parts(theta: np.ndarray, classes: int) -> tuple[np.ndarray, float, np.ndarray]:
-    """(matrix, concentration, prior) of one vector."""
     rows, prior = theta[: classes**2].reshape(classes, classes), theta[classes**2 + 1 :]
     return softmax(rows, axis=1), float(np.exp(theta[classes**2])), softmax(prior)
 

@@ -67,11 +67,11 @@ def begin(
     with an interval of probability `level`.
     """
     (noise, prior), found = rates, None
-    if noise is None and _one_label_each(labels):
+    if noise is None and (labels.labels_per_sample() == 1).all():
         if probabilities is None:
             probabilities = crossed_probabilities(features, labels, seed)
-        found, prior, notes, matrix = counted_by(labels, probabilities, seed, level)
-        known, notes = _of_all_labelers(matrix, labels), (*notes, found.caution)
+        found, prior, notes, known = counted_by(labels, probabilities, seed, level)
+        notes = (*notes, found.caution)
         strategy = strategy or "wrong_label"
     else:
         known, prior, notes = _rates(labels, noise, prior, seed)
@@ -139,10 +139,6 @@ def believed(state: State, wrong: Issues | None = None) -> Float[np.ndarray, "sa
     return clamp(label_posterior(state) if wrong is None else wrong.class_posterior, known)
 
 
-def _one_label_each(labels: Labels) -> bool:
-    return bool((labels.labels_per_sample() == 1).all())
-
-
 def crossed_probabilities(features: Any, labels: Labels, seed: int) -> np.ndarray:
     """(samples, classes) probabilities of cross-fitted logistic regression by features.
 
@@ -167,23 +163,14 @@ def _out_of_fold(learner: LinearLearner, x: Any, evidence: Any, fold: np.ndarray
     return p
 
 
-def rates_of_one_label(labels: Labels, probabilities: Any, seed: int) -> tuple[Any, Any, tuple[str, ...]]:
-    """Error rates (one matrix for all labelers), prior and notes with one label a sample."""
-    _, prior, notes, _, matrix = _by_layer(labels, probabilities, seed)
-    return _of_all_labelers(matrix, labels), prior, notes
-
-
 def counted_by(
     labels: Labels, probabilities: Any, seed: int, level: float = 0.95
-) -> tuple[Issues, Any, tuple[str, ...], Any]:
+) -> tuple[Issues, Any, tuple[str, ...], ConfusionMatrices]:
     """Wrong labels with one label a sample by a model's probabilities; prior, notes, error rates."""
     posterior, prior, notes, sharp, matrix = _by_layer(labels, probabilities, seed)
     found = suspicious_labels(labels, posterior, probabilities=sharp, prior=prior, level=level, key=seed)
-    return found, prior, notes, matrix
-
-
-def _of_all_labelers(matrix: Any, labels: Labels) -> ConfusionMatrices:
-    return ConfusionMatrices(np.repeat(np.asarray(matrix, np.float64), labels.num_labelers, axis=0))
+    rates = np.repeat(np.asarray(matrix, np.float64), labels.num_labelers, axis=0)  # one for all labelers
+    return found, prior, notes, ConfusionMatrices(rates)
 
 
 def _by_layer(labels: Labels, probabilities: Any, seed: int) -> tuple[Any, Any, tuple[str, ...], Any, Any]:
@@ -195,7 +182,6 @@ def _by_layer(labels: Labels, probabilities: Any, seed: int) -> tuple[Any, Any, 
 
 
 def _rates(labels: Labels, noise: Any, prior: Any, seed: int) -> tuple[Any, Any, tuple[str, ...]]:
-    """Error rates and prior, learned if they are not given."""
     if noise is not None:
         prior = noise.mean_prior if prior is None else prior
         if prior is None:
@@ -259,7 +245,7 @@ def _class_posteriors(
             for model, pi in drawn or [(known, shares)]
         ])  # fmt: skip
         return p if drawn else p[0], np.asarray(shares, np.float64), (), probabilities
-    if _one_label_each(labels):
+    if (labels.labels_per_sample() == 1).all():
         if probabilities is None:
             raise ValueError("one label per sample cannot show errors: give --predictions or --noise")
         return _by_layer(labels, probabilities, seed)[:4]

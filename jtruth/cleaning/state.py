@@ -164,7 +164,6 @@ def with_probabilities(state: State, probabilities: Any) -> State:
 
 
 def _validation(part_of: Any, label: Int[np.ndarray, " samples"], num_classes: int, key: Any) -> np.ndarray:
-    """Mask of the samples held out: as given, or a random share."""
     size = label.size
     if np.ndim(part_of) == 0:
         if not 0 <= float(part_of) < 1:

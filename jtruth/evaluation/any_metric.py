@@ -88,7 +88,6 @@ class MetricPosterior(Answer):
 
     @property
     def _shape(self) -> tuple[int, ...]:
-        """Shape of the function's values."""
         return next(iter(self.drawn.values())).shape[1:]
 
     def estimate(self, *place: int) -> DrawsEstimate | RangeEstimate:
@@ -206,7 +205,6 @@ def metric_posterior(
 
 
 def _alarms(data: inputs.Inputs, outputs: np.ndarray) -> tuple[Check, ...]:
-    """Alarms about labels and predictions."""
     if outputs.dtype.kind == "f" and (outputs.ndim == 1 or len(data.classes) == 2):
         scores = outputs if outputs.ndim == 1 else outputs[:, 1]
         data = replace(data, positive=1)

@@ -234,7 +234,6 @@ def _known(data: Inputs, method: str) -> Evaluation:
 
 
 def _by_calibration(data: Inputs, calibration: calibrated.Calibration) -> Evaluation:
-    """Error rates come from other items."""
     found = calibrated.by_calibration(data, calibration)
     p = found.class_posterior
     answer = methods.answer_of(found.counts, data, warnings=found.warnings)
@@ -332,7 +331,6 @@ def _by_gold(data: Inputs, model: Model, fit: JointPosterior | None) -> Evaluati
 
 
 def _by_ppi(data: Inputs, posterior: np.ndarray) -> list[Assumption]:
-    """The headline's metrics by prediction-powered inference, and by gold alone."""
     classes, positive = data.answered
     y_pred, known, sample = data.y_pred, data.gold, by_gold.how_chosen(data.known)
     if len(data.classes) == 2 and data.positive == 0:  # (negative, positive), as `Inputs.tables` has it

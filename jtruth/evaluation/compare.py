@@ -278,7 +278,6 @@ def compare_groups(
 def _group_dists(
     names: tuple[str, ...], of: _Asked, metric: Metric, paired: Mapping[Pair, tuple[DrawsEstimate, ...]]
 ) -> tuple[Dists, Dists]:
-    """Distributions of the groups for new samples, and for these."""
     found = []
     for number, new in enumerate((True, False)):
         each = [of.value(metric, g, new) for g in range(len(names))]

@@ -372,7 +372,6 @@ def _discovered(rows: list[dict[str, Any]], fdr: float, level: float) -> tuple[d
 
 
 def _warnings(labels: Labels, labeler: np.ndarray, rows: Sequence[dict[str, Any]]) -> tuple[str, ...]:
-    """Labelers with too few verified labels, and a caution on causes."""
     number = np.bincount(labeler, minlength=labels.num_labelers)
     few = [plain(labels.worker_names[t]) for t in np.flatnonzero(number < _FEWEST)]
     found = [f"Skipped, with fewer than {_FEWEST} verified labels: {some(few)}."] if few else []

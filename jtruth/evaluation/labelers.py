@@ -386,7 +386,6 @@ def report_of(data: Inputs, when: np.ndarray | None = None) -> LabelerReport:
 def _against_gold(
     rows: Sequence[dict[str, Any]], counted: Sequence[TableDraws | None], data: Inputs
 ) -> tuple[dict[str, Any], ...]:
-    """Rows with the comparison of each labeler of two classes with verified labels."""
     labels, known, found = data.own_labels(), data.gold, {}
     sample, labeler, label = labels.entries()
     for t, table in ((t, table) for t, table in enumerate(counted) if table is not None):
@@ -402,7 +401,6 @@ def _clear(
     data: Inputs, rows: Sequence[Row], draws: Mapping[str, np.ndarray], dists: Sequence[Estimate],
     fit: JointPosterior, checks: Sequence[Check],
 ) -> tuple[tuple[tuple[str, str], ...], str]:  # fmt: skip
-    """Pairs of labelers whose difference is clear, and the assumption behind them."""
     labels, refuted = data.own_labels(), any(check.verdict == "does not fit" for check in checks)
     names, kind = labels.worker_names, data.labelers_are
     if data.num_gold:

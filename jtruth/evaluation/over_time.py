@@ -205,7 +205,6 @@ def _drawn_back(
     messages: np.ndarray, kernels: dict[float, np.ndarray], gap: np.ndarray, row: np.ndarray,
     rng: np.random.Generator,
 ) -> Int[np.ndarray, "paths days"]:  # fmt: skip
-    """A path of points for each entry of `row`."""
     cells: Any = np.empty((row.size, len(messages)), np.int64)
     weight = messages[-1][row]
     for t in range(len(messages) - 1, -1, -1):

@@ -305,7 +305,6 @@ def evaluation_blocks(
 
 
 def _lines(result: Evaluation) -> tuple[str, ...]:
-    """Lines on the positive class, and on a judge's confusions and reported rate."""
     if "recall" not in result.headline:
         return ()
     first = positive_line(result.classes, result.positive, result.positive_chosen)
@@ -318,7 +317,6 @@ def _lines(result: Evaluation) -> tuple[str, ...]:
 
 
 def _other_target(result: Evaluation) -> dict[str, Any]:
-    """The headline's metrics for the other target, by its name."""
     if isinstance(result.posterior, NewSamples):
         name, table = "in_sample", result.posterior.in_sample
     elif result.target == parts.IN_SAMPLE and result.method not in TAKEN:
@@ -364,7 +362,6 @@ def _headline(result: Evaluation, rows: Mapping[str, Row], kind: str) -> str:
 
 
 def _metrics(result: Evaluation, rows: Mapping[str, Row], kind: str) -> list[Block]:
-    """Tables of the overall metrics and of those of each class."""
     naive, title = result.baselines.get("majority_vote", {}), parts.metric_title
     said = {} if result.verified is None else one_judge.NAMES
     of = {c: {n.removesuffix(f"[{c}]"): n for n in rows if n.endswith(f"[{c}]")} for c in result.classes}

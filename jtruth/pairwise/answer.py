@@ -103,7 +103,6 @@ class Preferences(Answer):
         return Document("Which system is preferred?", about, self._sentence(), blocks)
 
     def _sentence(self) -> str:
-        """The winner with its probability, if the answers show one."""
         if self.rule == "answers" and (self.comparisons.answer == TIE).all():
             return "Every answer is a tie: nothing distinguishes the systems."
         if self.strengths:
@@ -135,7 +134,6 @@ def _headline(rows: Sequence[Mapping[str, Any]], rule: str) -> Mapping[str, Any]
 
 
 def _turned(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The same win rate, of the other system."""
     more = {"in_sample": 1 - row["in_sample"]} if "in_sample" in row else {}
     turned = {k: 1 - row[other] for k, other in (("mean", "mean"), ("low", "high"), ("high", "low"))}
     better = {"probability_better": 1 - row["probability_better"]}

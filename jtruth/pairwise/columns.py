@@ -143,7 +143,6 @@ def _check_said(columns: Columns, plan: FilePlan, systems: tuple[str, ...], orde
 
 
 def _order(columns: Columns, rest: list[str], pair: tuple[str, str] | None, said: str | None) -> str | None:
-    """The column with the order in which answers were shown."""
     if said is None:
         return next((n for n in rest if _called_order(n) and _is_order(columns, n, pair)), None)
     if not _is_order(columns, said, pair):
@@ -160,17 +159,15 @@ def _called_order(name: str) -> bool:
 def _pair_by_cells(columns: Columns) -> tuple[str, str] | None:
     """Two columns of a few names, different in each row: the same in both, or with the winners' names."""
     named = {*_WINNER, *_QUESTION, *(word for some in _WON for word in some)}
-    for a, b in combinations(
-        [n for n in columns.free if _plain(n) not in named and _may_name(columns, n)], 2
-    ):
+    free = [n for n in columns.free if _plain(n) not in named and _may_name(columns, n)]
+    for a, b in combinations(free, 2):
         differ = sum(x.strip() != y.strip() for x, y in zip(columns[a], columns[b], strict=True))
         if differ < _MOSTLY * columns.size:
             continue
         one, two = set(columns.values(a)), set(columns.values(b))
         won = [n for n in columns.free if n not in (a, b) and _says_who(columns, n, (a, b))]
-        if won and (
-            len(one & two) >= min(len(one), len(two), 2) or not all(_all_say(columns, n) for n in won)
-        ):
+        alike = len(one & two) >= min(len(one), len(two), 2)
+        if won and (alike or not all(_all_say(columns, n) for n in won)):
             return a, b
     return None
 
@@ -180,10 +177,9 @@ def _may_name(columns: Columns, name: str) -> bool:
     words = columns.values(name)
     if not 0 < len(words) <= columns.size / 2 or columns.is_text_or_time(name) or columns.numbers(name):
         return False
-    other = (
-        column_called("worker", [name]) or role_of(name) == "gold" or is_rater(name) or _called_order(name)
-    )
-    return not (other or any(code_of(word) == TIE for word in words) or _all_say(columns, name))
+    if column_called("worker", [name]) or role_of(name) == "gold" or is_rater(name) or _called_order(name):
+        return False
+    return not (any(code_of(word) == TIE for word in words) or _all_say(columns, name))
 
 
 def _says_who(columns: Columns, name: str, pair: tuple[str, str] | None) -> bool:
@@ -212,7 +208,6 @@ def people_of(columns: Columns, roles: Roles, judges: Sequence[str]) -> str:
 
 
 def _all_say(columns: Columns, name: str) -> bool:
-    """Whether all cells are verdicts."""
     words = columns.values(name)
     return bool(words) and all(code_of(word) is not None for word in words)
 
@@ -220,7 +215,6 @@ def _all_say(columns: Columns, name: str) -> bool:
 def _answers(
     columns: Columns, plan: FilePlan, rest: list[str], pair: tuple[str, str] | None, judge: str | None
 ) -> tuple[tuple[str, ...], str]:
-    """Columns of the winner, and their kind."""
     if plan.label or plan.labelers:
         return ((plan.label,), "one") if plan.label else (plan.labelers or (), "judges")
     free = [name for name in rest if role_of(name) not in ("gold", "derived")]

@@ -170,9 +170,8 @@ def _rows(columns: Columns, roles: Roles, plan: FilePlan) -> tuple[list[_Row], l
     notes = [table.source.says(f"{many} rows {why} were left out.") for why, many in lost.items()]
     unnamed = sum(row.judge == UNNAMED for row in rows)
     notes += [f"{unnamed} answers have no judge, and count as those of one more judge."] * (unnamed > 0)
-    numbers = [
-        number_in(cell) for cells, _, _ in _given(columns, roles) for cell in cells if isinstance(cell, str)
-    ]
+    cells = (cell for cells, _, _ in _given(columns, roles) for cell in cells)
+    numbers = (number_in(cell) for cell in cells if isinstance(cell, str))
     cut = sum(1 < number < 2 and number != 1.5 for number in numbers)
     return rows, notes + [f"{cut} preferences between 1 and 2 were cut at 1.5."] * (cut > 0)
 

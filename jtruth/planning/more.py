@@ -166,9 +166,8 @@ def more_data(
     rows = []
     each = labels.num_labels / labels.num_samples
     for (n, g, new), found in zip(plans, widths, strict=True):
-        what = (
-            f"{number_of(n, 'more label')} each" if n else number_of(g, "verified label") if g else "nothing"
-        )
+        what = number_of(g, "verified label") if g else "nothing"
+        what = f"{number_of(n, 'more label')} each" if n else what
         what = f"{new} new verified samples" if new else what
         number, g = n * labels.num_samples + round(new * each), g + new
         cost = number * offer.cost_label + (g * offer.cost_gold if g else 0.0)

@@ -97,9 +97,8 @@ def narrowest_of_mix(
     # A sample with gold: what it costs more (with known rates its labels are not bought).
     extra = plan_cost(setting, Plan(1, mix.labels, 1)) - price if gold.any() else 0.0
     with np.errstate(divide="ignore", invalid="ignore"):
-        n = np.where(
-            np.isinf(gold), budget / (price + extra), (budget - np.where(gold > 0, gold * extra, 0)) / price
-        )
+        left = budget - np.where(gold > 0, gold * extra, 0)
+        n = np.where(np.isinf(gold), budget / (price + extra), left / price)
     n = np.floor(np.clip(np.nan_to_num(n, nan=largest, posinf=largest), -1, largest) + 1e-9)
     fits = (n >= smallest) & (np.isinf(gold) | (gold < n))
     if not fits.any():

@@ -36,6 +36,7 @@ first N rows and the first people of each kind, so a larger plan contains the da
 difference is far more precise than either.
 """
 
+from collections import Counter
 from collections.abc import Callable
 from itertools import product
 from math import prod
@@ -129,11 +130,8 @@ def _prior_terms(setting: Setting, labels: tuple[float, ...]) -> tuple[np.ndarra
     learned = setting.rates == "learned"
     matrices = [(inside(setting.confusion), 1)]
     rows = [(setting.prior, np.ones(setting.prior.size))] if learned else []
-    matrices += [
-        (inside(kind.matrix), _people(count))
-        for kind, count in zip(setting.labelers, labels, strict=True)
-        if count > 0 and learned
-    ]
+    for kind, count in zip(setting.labelers, labels, strict=True):
+        matrices += [(inside(kind.matrix), _people(count))] if count > 0 and learned else []
     for matrix, people in matrices:
         rows += list(zip(matrix, people * row_prior(len(matrix), learned), strict=True))
     information = [alpha.sum() * (np.diag(p) - np.outer(p, p))[1:, 1:] for p, alpha in rows]
@@ -164,7 +162,6 @@ class PlanWidth(NamedTuple):
     __repr__ = one_line
 
     def __str__(self) -> str:
-        """One line: expected width, its error, how many sets and how they were analysed."""
         sets = self.widths.size
         error = f" +- {self.standard_error:.3f} in {sets} simulated sets" if sets else ""
         return f"expected width {self.width:.3f}{error}; {self.method}"
@@ -315,9 +312,7 @@ def dist_of_metric(
             tables = _gold_only(setting, data, gold, key)
         else:
             tables, warnings = _learned(setting, data, gold, key)
-    elif (
-        setting.prior.size > 2
-    ):  # draws of the count table, and of K given it (its rows are Dirichlet distributions)
+    elif setting.prior.size > 2:  # draws of the count table, and of K given it (Dirichlet rows)
         drawn = count_posterior(log_likelihood(data, gold), setting.prior, data.y_pred, key=key)
         tables = setting.prior[:, None] * drawn.confusion if population else drawn.counts.astype(np.float64)
     else:
@@ -330,7 +325,6 @@ def dist_of_metric(
 
 
 def _learned(setting: Setting, data: Simulated, gold: Any, key: Any) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Tables of the joint posterior, with warnings."""
     labels = Labels.from_matrix(data.z, setting.prior.size, allow_unlabelled=True)
     fit = fit_joint(labels, y_pred=data.y_pred, gold=gold, key=key, effort=_QUICK)
     known = fit.identified  # what is not is drawn with little effort
@@ -343,7 +337,6 @@ def _learned(setting: Setting, data: Simulated, gold: Any, key: Any) -> tuple[np
 
 
 def _gold_only(setting: Setting, data: Simulated, gold: Any, key: Any) -> np.ndarray:
-    """Tables by gold samples alone, without labels."""
     known = gold >= 0
     table = cross_table(gold[known], data.y_pred[known], setting.confusion.shape) * 1.0
     if setting.target == "in-sample" and known.all():
@@ -398,10 +391,8 @@ def simulated_width(
             progress(k + 1, number)
     (low, high), truth = np.array(ends).T, np.array(truths)
     defined = np.isfinite(high - low)
-    warnings = [
-        f"{sum(text in of_set for of_set in of_sets)} of {number} sets {text}"
-        for text in sorted(set(sum(of_sets, ())))
-    ]
+    times = Counter(text for of_set in of_sets for text in set(of_set))
+    warnings = [f"{times[text]} of {number} sets {text}" for text in sorted(times)]
     if not defined.all():
         lost = number - defined.sum()
         warnings.insert(0, f"The metric was undefined in {lost} of {number} sets, which are left out.")

@@ -126,7 +126,6 @@ def _of_fit(draws: Numbers, fit: JointPosterior) -> Part | None:
 
 
 def _headline(fit: JointPosterior, data: Inputs) -> dict[str, np.ndarray]:
-    """Draws of the headline metrics of the target, one for each of `fit.matrix_draw`."""
     tables = present(tables_in(fit, data), "the count tables")
     return _drawn(estimates(data.tables(tables[fit.matrix_draw]), *data.answered), data.headline)
 
@@ -177,7 +176,6 @@ def known_noise_check(answer: Tested, names: Sequence[str], level: float) -> tup
 
 
 def _doubts(checks: Sequence[Check]) -> tuple[str, ...]:
-    """Messages of failed checks, for results without a list of checks."""
     return tuple(check.message for check in checks if check.verdict == "does not fit")
 
 

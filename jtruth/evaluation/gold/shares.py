@@ -349,7 +349,6 @@ def _by_calibration(
 
 
 def _predicted(data: Inputs, fit: JointPosterior, groups: grouped.Groups | None) -> Prevalence:
-    """Predictive result without gold and without an assumption."""
     labels, kind, key = data.own_labels(), data.labelers_are, stream(data.key, "class shares")
     members, doubts = ranges.readings(data, key, known={INDEPENDENT: fit}, keep_all=True)
     if all(member.fit is None for member in members):
