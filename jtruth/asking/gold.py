@@ -1,17 +1,15 @@
 """Choose samples to verify: a stratified random sample, and how many would be enough.
 
-Verified labels that correct others must be a probability sample; the most uncertain samples are none. Strata
-are predictions and votes (without predictions votes alone), and answers are proportional to their sizes.
-
-If one stratum has 85 % of the samples or more, because a class is rare, half of the answers are from the
-others, on which precision, recall and F1 depend. On public sets of 2 to 10 % positives this reduced the width
-of the interval of F1 from .54 to .39 (30 answers) and from .31 to .14 (100); that of accuracy was .13 instead
-of .11 and .05 both times, at coverages of .96 or more (8 sources). Choosing uncertain samples was no better.
+Strata are predictions and votes (without predictions votes alone), and answers are proportional to their
+sizes. If one stratum has 85 % of the samples or more, because a class is rare, half of the answers are from
+the others, on which precision, recall and F1 depend. On public sets of 2 to 10 % positives this reduced the
+width of the interval of F1 from .54 to .39 (30 answers) and from .31 to .14 (100), at coverages of .96 or
+more (8 sources). Choosing uncertain samples was no better.
 
 Order of asking: in stratum h of N_h samples let u_h be uniform in [0, 1] and r_h its rate, 1 if answers are
 proportional. The j-th sample of a random order of the stratum is asked at time (j - u_h) / (N_h r_h), so that
-at time t floor(N_h r_h t + u_h) have been asked, N_h r_h t on average. A stopped round is a stratified
-sample, and a second round continues the first: u_h is drawn so that the known samples are those of the first.
+at time t floor(N_h r_h t + u_h) have been asked. A stopped round is a stratified sample, and a second round
+continues the first: u_h is drawn so that the known samples are those of the first.
 """
 
 from dataclasses import dataclass

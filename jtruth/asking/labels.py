@@ -1,14 +1,10 @@
 """Choose labels to collect next, for a metric or for the classes.
 
 **For a metric** (`next_labels`). The expected reduction of the posterior variance is computed for every
-sample and labeler; answers also inform about error rates:
-
-two classes, rates known, few distinct samples    exactly, from tables with one sample made certain
-otherwise                                         from draws of the unknown rates; ratios linearised
-
-Let m[i, c] = E[M | data, y_i = c]. An answer k of labeler t on sample i depends on the data through y_i
-alone, so by the law of total variance the expected reduction is the variance of E[M | data, k] over the
-answers; with unknown rates, averaged over their draws d,
+sample and labeler: with two classes, known rates and few distinct samples exactly, else from draws of the
+unknown rates (ratios linearised). With m[i, c] = E[M | data, y_i = c], the expected reduction by an answer k
+of labeler t is the variance of E[M | data, k] over the answers; with unknown rates, averaged over their draws
+d,
 
     P[k] = mean_d sum_c p_d[i, c] psi_d[t, c, k]
     E[M | k] = mean_d sum_c p_d[i, c] psi_d[t, c, k] m_d[i, c] / P[k].
@@ -19,7 +15,7 @@ samples: it is valid for labels of labelers, whose errors are modelled, but not 
 
 **For the classes** (`expected_gain_of_labels`). Given the class posterior rho_i of sample i, the answer of
 labeler t reduces the entropy on average by I(Z_t; Y | z_i), the information of the channel psi_t with prior
-rho_i. Pure JAX, all samples at once.
+rho_i.
 """
 
 from dataclasses import dataclass

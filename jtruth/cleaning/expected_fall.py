@@ -1,32 +1,30 @@
 """Expected reduction of a model's risk by an oracle's answer, without retraining; and stopping advice.
 
-The model theta minimises a mean of losses of the evidence of each sample. If an oracle answers k about sample
-i, its evidence changes, and the model moves by one Newton step:
+If an oracle answers k about sample i, the evidence of the sample changes, and the model, which minimises a
+mean of losses, moves by one Newton step:
 
     theta_new = theta - H^-1 g_ik,     g_ik = what the answer adds to the gradient at theta,
 
-with H the Hessian: one solve for all samples and answers. The value of an answer is the reduction of the risk
-(40) under the current beliefs, J: the mean of losses under p(y | z, x), proportional to p(z | y) p(y | x).
-With r the gradient of J at theta, and b_ik what the answer adds to it, J falls to second order by
+with H the Hessian. The value of an answer is the reduction of the risk (40) under the current beliefs, J: the
+mean of losses under p(y | z, x), proportional to p(z | y) p(y | x). With r the gradient of J at theta, and
+b_ik what the answer adds to it, J falls to second order by
 
     (r + b_ik)' H^-1 g_ik - 1/2 g_ik' H^-1 g_ik,
 
 averaged over answers with probabilities p(y | z, x). A learner that knows the noise has r = 0 and b = g,
 which leaves 1/2 g' H^-1 g: for logistic regression and the likelihood (32) p(1 - p) x' H^-1 x / (2 N^2),
-remaining uncertainty times leverage. For a learner that ignores the noise r is not 0, and answers are best
-that move it toward the model of clean labels. Its p(y | x) is that of its twin, the same linear model trained
-with known noise (other learners have none), or `start(probabilities=)`. Within a batch the answer to i adds N
-E[g g'] to H and subtracts E[g] from r, so the next choice gains less near i (exactly for the likelihood).
+uncertainty times leverage. For a learner that ignores the noise, answers are best that move it toward the
+model of clean labels; its p(y | x) is that of its twin, the same linear model trained with known noise, or
+`start(probabilities=)`. Within a batch the answer to i adds N E[g g'] to H and subtracts E[g] from r (exactly
+for the likelihood).
 
 *Stopping advice.* True models theta* are drawn around the present one (normal, with the covariance H^-1 / N
 of a likelihood's penalised posterior, else the sandwich), then classes y ~ p(z | y) p_theta*(y | x) of the
-next samples. The answers move the model by one Newton step, and the gain is its accuracy minus that of the
-present model, both under theta*. For a learner that ignores the noise the draws are around its twin, which
-has a tenth of the penalty, because gains were understated by half otherwise. Cleaning is not worth it if the
-expected gain is below the requested one, and so are nine of ten simulated gains. This assumes that the
-learner's family contains the true model and that noise rates are known. With rates learned from one label a
-sample the forecast is not calibrated (the sign was right in 52 % of 27 runs on eight sets,
-`benchmarks/label_issues.py`), so `jtruth clean` does not print it.
+next samples. The gain is the accuracy after one Newton step minus the present one, both under theta*. For a
+learner that ignores the noise the draws are around its twin with a tenth of the penalty, because gains were
+understated by half otherwise. Cleaning is not worth it if the expected gain is below the requested one, and
+so are nine of ten simulated gains. With rates learned from one label a sample the forecast is not calibrated
+(`benchmarks/label_issues.py`), so `jtruth clean` does not print it.
 
 *Splits of known labels* between noise estimation, training and testing (Su 6.3.2) are simulated: two classes,
 normal features, one noisy label a sample. Rates and class share come from the first part (with one

@@ -1,19 +1,13 @@
 """Probability that each label is wrong, and the number of wrong labels, without an oracle.
 
-A label is wrong with probability 1 - p(y = label | data), so only class posteriors are needed; the sum is the
-expected number of wrong labels. Draws of the posterior (`posterior_draws` of a `fit_joint`) carry the
-uncertainty of error rates, and a mapping of assumptions to posteriors gives a range. With one label a sample
-and a classifier, `learning.fit_noise_layer` learns the error rates.
-
+A label is wrong with probability 1 - p(y = label | data); the sum is the expected number of wrong labels.
 Labels alone do not show mistakes that everybody makes: on six crowds 2 to 53 % more labels were wrong than
-expected, on MNIST four times as many. With `gold`, true classes of random samples, number and interval come
-from these: the share of wrong labels is a ratio of sums over samples, estimated by prediction-powered
-inference (`jtruth.stats.ppi`), which is unbiased for any model. Labels of one sample are dependent, so
-samples are counted. Numbers: benchmarks/label_issues.py.
+expected, on MNIST four times as many (`benchmarks/label_issues.py`). With `gold`, true classes of random
+samples, the share of wrong labels is a ratio of sums over samples, estimated by prediction-powered inference
+(`jtruth.stats.ppi`), which is unbiased for any model.
 
 *Shared confusion.* A deer that looks like a horse misleads people together, and a model of independent errors
-becomes certain of the horse. In `shared_confusion` every sample has its own row of label probabilities, drawn
-around the row of its class:
+becomes certain of the horse. In `shared_confusion` every sample has its own row of label probabilities,
 
     q_i | y_i = c  ~  Dirichlet(concentration * matrix[c]),     labels of sample i  ~  q_i,
 

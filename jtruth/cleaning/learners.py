@@ -6,10 +6,7 @@ A learner turns labels into *evidence* (one row for each sample) and evidence in
 "mmse"    class posteriors: the risk (40) of Su, known error rates
 "ml"      log p(labels | class): the likelihood (32) of Su
 
-A sample that an oracle has cleaned is a certain row in all three. `LinearLearner` is logistic (softmax)
-regression by `jtruth.training`; `retrain` fits many copies of the data that differ in one row each in one
-vmapped program of Newton steps. `SklearnLearner` is any scikit-learn estimator with `sample_weight`, in a
-loop on the host.
+A sample that an oracle has cleaned is a certain row in all three.
 """
 
 from abc import ABC, abstractmethod

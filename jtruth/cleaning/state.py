@@ -1,9 +1,8 @@
 """The state of a cleaning (`State`): data, answers so far, and a file of it.
 
-A `State` is immutable; asking and answering make new ones. A file can be read with the same data, as checked
-by a digest. A state is written only over one whose answers and requests it includes, so none are lost. All
-random draws depend on the seed and on the number of answers, so an interrupted run resumes with the same
-samples in the same order, bit for bit.
+A `State` is immutable; asking and answering make new ones. A state is written only over one whose answers and
+requests it includes, so none are lost. All random draws depend on the seed and on the number of answers, so
+an interrupted run resumes with the same samples in the same order, bit for bit.
 """
 
 import hashlib

@@ -1,9 +1,7 @@
 """Agreement of labelers, and the consensus of the labels on each sample.
 
-Agreement (`labeler_agreement`) needs no model; it measures accuracy only as far as labelers make different
-mistakes. `consensus` gives, by a method of `jtruth.learning.methods`, the most probable class of each sample,
-its probability, and the labelers who disagree. Votes, and methods that assume independent errors, are often
-too confident; only gold can show that.
+Agreement needs no model; it measures accuracy only as far as labelers make different mistakes. Votes, and
+methods that assume independent errors, are often too confident; only gold can show that.
 """
 
 from dataclasses import dataclass

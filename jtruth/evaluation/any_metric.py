@@ -1,19 +1,17 @@
 """`metric_posterior`: the posterior of any function of true classes and predictions, by drawn label vectors.
 
-A metric of raw scores or probabilities depends on the classes of all samples, not on a count table. So whole
-label vectors are drawn, in chunks of bounded memory. The classifier enters through its symbol: the class, or
-the bin of a score (20 of equal mass, or 12 with several assumptions).
-
-If errors are independent, classes are independent given the classifier's rows K,
+Whole label vectors are drawn, in chunks of bounded memory. The classifier enters through its symbol: the
+class, or the bin of a score (20 of equal mass, or 12 with several assumptions). If errors are independent,
+classes are independent given the classifier's rows K,
 
     p(y_i = c | K, z, symbols) ~ p(z_i | c) prior[c] K[c, symbol_i],
 
 and K is drawn from its posterior: with two classes by the chain of symbols, or for bins by a walk along them;
 with more by Gibbs sampling; learned rates together with those of labelers.
 
-Without an assumption the result is a what-if range, the hull over all assumptions of `evaluate`, without
-coverage. A vector agrees with a drawn table: for each symbol it has as many samples of class c as the table,
-chosen with the odds of their class posterior (systematic sampling in random order).
+Without an assumption the result is the hull over all assumptions of `evaluate`, without coverage. For each
+symbol a vector has as many samples of class c as a drawn table, chosen with the odds of their class posterior
+(systematic sampling in random order).
 """
 
 from collections.abc import Callable, Iterator, Mapping

@@ -1,8 +1,6 @@
 """Evaluate labelers by one model: a Gaussian approximation around a mode, or an annotation model by NUTS.
 
-`quick_labelers`: independent errors by weighted draws of the Gaussian approximation if labels are few enough,
-else by EM; also for millions of labels and streams (`jtruth.learning.update`). `labelers_by_model`: an
-annotation model by NUTS. EM and NUTS skip the checks of independent errors, and say so.
+EM (for many labels, and streams: `jtruth.learning.update`) and NUTS skip the checks of independent errors.
 """
 
 from typing import Any

@@ -1,13 +1,10 @@
 """Error rates of judges from other items: `calibration=` of `prevalence` and `evaluate`.
 
-For an LLM judge whose errors are known from some hundred items of another day or source, which have labels of
-people too; only the judge labels the new items. Class shares may differ, the judge's errors given the class
-may not (model: `jtruth.stats.elsewhere`). If the verified items are a random part of the new ones, `gold=`
-needs fewer assumptions.
-
-Predictions of a classifier are groups of items; the classifier is assumed to err independently of the judges,
-given the class. If predictions are a judge's own labels, the result is that judge's table of classes and
-labels, and the other judges help to infer the classes. Measured in `benchmarks/calibration_elsewhere.py`.
+Class shares may differ between the verified items and the new ones, the judges' errors given the class may
+not (model: `jtruth.stats.elsewhere`). If the verified items are a random part of the new ones, `gold=` needs
+fewer assumptions. A classifier is assumed to err independently of the judges, given the class. If predictions
+are a judge's own labels, the result is that judge's table of classes and labels, and the other judges help to
+infer the classes. Measured in `benchmarks/calibration_elsewhere.py`.
 """
 
 import re

@@ -1,13 +1,10 @@
 """`compare_classifiers`: which classifier is better, by the same noisy labels; and `compare_groups`.
 
-The tuple of all predictions of a sample is the symbol of the count table (`jtruth.tables.pairs`), so every
-draw of the table has all classifiers on the same true classes: the comparison is paired. Known error rates:
-exact by the chain for two classes, by Gibbs sampling for more. Learned ones: `gold.tables.learned_table`.
-
-With many tuples and few samples in each, the prior of a row would dominate: with eight classifiers and 300
-samples with one label each, a nominal 95 % interval of a recall covered it in 10 %
-(`benchmarks/comparison.py`). So above 16 tuples (four classifiers of two classes) the classifiers are
-compared in pairs, which a normal copula combines (`compared.joined`).
+The tuple of all predictions of a sample is the symbol of the count table (`jtruth.tables.pairs`), so the
+comparison is paired. Known error rates: exact by the chain for two classes, by Gibbs sampling for more.
+Learned ones: `gold.tables.learned_table`. Above 16 tuples (four classifiers of two classes) the prior of a
+row would dominate (`benchmarks/comparison.py`), so classifiers are compared in pairs, which a normal copula
+combines (`compared.joined`).
 
 `compare_groups`: the symbol of a sample is the pair of its group and its prediction. Error rates are learned
 from all groups together; class shares and the classifier's errors are free in each.

@@ -1,9 +1,5 @@
 """The result of `compare_classifiers`: metrics, differences, and the probability that each is the best.
 
-If classifiers are compared in pairs, or each number has its own predictive distribution, there are no joint
-draws. `joined` builds them by a normal copula that keeps every distribution and the correlations implied by
-those of the differences. The mean of a difference is the difference of the means (`consistent`).
-
 Labels alone often do not show which is better: with LLM judges as labelers, pairs with a probability of .7 to
 .9 were right in half of the cases. Then no probability is given, but the number of verified labels that would
 decide.

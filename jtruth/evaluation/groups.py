@@ -1,23 +1,18 @@
 """Class shares of groups (systems, prompts, sites, days) that the same labelers judge, and their differences.
 
-The group of a sample is the symbol of the count table n[true class, group], as a prediction is elsewhere.
-Error rates are learned from all groups together and assumed equal in each; shares are free. A judge that
-favors one system violates this, which only gold in each group can show.
+The group of a sample is the symbol of the count table n[true class, group]. Error rates are learned from all
+groups together and assumed equal in each, which only gold in each group can check; shares are free. Without
+gold each share is widened by the errors of class metrics on public data. Errors of two groups are treated as
+independent, because much of them did not cancel there (`benchmarks/groups.py`).
 
-Without gold each share is widened by the errors of class metrics on public data. Errors of two groups are
-treated as independent, because much of them did not cancel there (`benchmarks/groups.py`).
-
-The share of new items of a group is Beta(k + 1/2, n - k + 1/2) if k of its n samples are of the class. Two
-groups may have m items in common; then the shares of new items are drawn together (a normal copula), with p
-the probabilities of the class at these items and
+The share of new items of a group is Beta(k + 1/2, n - k + 1/2) if k of its n samples are of the class. Groups
+with m common items are drawn together (a normal copula), with p the probabilities of the class and
 
     cov(share_a, share_b) = m cov(p_a, p_b) / (n_a n_b).
 
-Where gold verifies some items in both groups, differences are paired (`paired_shares`).
-
-Above 50 groups, and if groups are days with little gold, all share the same error rates (`over_time`). Then
-only differences of neighbors (in rank and in time) and of the extremes are computed; P(largest) is by joint
-draws.
+Where gold verifies some items in both groups, differences are paired (`paired_shares`). Above 50 groups, and
+if groups are days with little gold, all share the same error rates (`over_time`); then only differences of
+neighbors (in rank and in time) and of the extremes are computed.
 """
 
 import re

@@ -1,7 +1,6 @@
-"""Check the input of an evaluation on the host and turn it into arrays, before any JAX call.
+"""Check the input of an evaluation on the host, before any JAX call.
 
-Whole numbers, booleans and data frames are refused as a log-likelihood: a label matrix read as one would give
-a confident and meaningless result.
+Whole numbers, booleans and data frames are no log-likelihood: a label matrix read as one has no meaning.
 """
 
 from collections.abc import Callable, Mapping, Sequence

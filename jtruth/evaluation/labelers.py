@@ -1,14 +1,12 @@
 """`evaluate_labelers`: accuracy and confusion matrix of every labeler, predictive or corrected by gold.
 
-Without gold an accuracy has a predictive distribution (`jtruth.evaluation.assumptions.model_error`), with
-gold a posterior (`jtruth.evaluation.gold.tables`). Confusion matrices assume independent errors.
-`by_one_model` has faster methods and NUTS.
+Without gold an accuracy has a predictive distribution (`assumptions.model_error`), with gold a posterior
+(`gold.tables`). Confusion matrices assume independent errors. Rows also say who labels at random, copies
+others or changed (`jtruth.learning.behaviour`).
 
-The rows also say who labels at random, copies others or changed (`jtruth.learning.behaviour`).
-
-Which labelers are clearly better than others comes from the distribution of the difference of two, in which
-shared errors cancel (`model_error.first_larger`). If the labelers are not people, no difference is clear; the
-result then says which are if errors are independent, unless a check contradicts that.
+Clear differences come from the distribution of the difference of two labelers, in which shared errors cancel
+(`model_error.first_larger`). If the labelers are not people no difference is clear; the result then says
+which are if errors are independent, unless a check contradicts that.
 """
 
 from collections import Counter

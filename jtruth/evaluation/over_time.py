@@ -2,18 +2,17 @@
 
 The labels of a sample are one of a few symbols (by the class probability that they imply). The probabilities
 of the symbols, for samples of the class and for others, are one pair of rows for all groups; draws of the
-rows come from verified labels or from a model of the labelers. Given the rows, the share s of a group has the
-likelihood
+rows come from verified labels or from a model of the labelers. The share s of a group has the likelihood
 
     prod_u (s p(u | class) + (1 - s) p(u | other))^n_u  s^k (1 - s)^l,
 
 with n the samples by symbol and k, l the verified ones. The posterior is computed on a grid, with Jeffreys'
-prior, so small groups need no approximation.
+prior.
 
 Days are smoothed: the logit of the share is a random walk. A step has standard deviation sigma times the root
 of its length in median steps, and one step in 50 is a jump (standard deviation 1.5). Sigma is integrated over
-a grid. The chain is filtered forward and drawn backward on a lattice (Kitagawa 1987, JASA 82, 1032), exact up
-to its spacing. Each draw of the rows has its own paths, so their common error is not smoothed away.
+a grid. The chain is filtered forward and drawn backward on a lattice (Kitagawa 1987, JASA 82, 1032). Each
+draw of the rows has its own paths, so their common error is not smoothed away.
 """
 
 from typing import Any, NamedTuple

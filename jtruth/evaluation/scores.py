@@ -1,11 +1,8 @@
 """Evaluate scores by noisy labels: ROC and precision-recall curves, and the areas under them.
 
-Scores are cut into bins of about equal numbers of samples; the bin is the classifier's symbol
-(`score_tables`). All kinds of curves give the distribution of a number of the curve, `dist(of)`, and bands.
-
-Scores of each class are evaluated one against the rest, in a table whose other rows are added up. Averages of
-areas assume that the classes are fully dependent (the same quantile of each), which gives the widest
-interval.
+Scores are cut into bins of about equal size; the bin is the classifier's symbol (`score_tables`). Scores of
+each class are evaluated one against the rest, in a table whose other rows are added up. Averages of areas
+assume fully dependent classes (the same quantile of each), which gives the widest interval.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,9 +1,8 @@
 """`preferences`: win rates of systems, errors of judges, and strengths of several systems.
 
-Every number is about new comparisons. Answers as given: questions are drawn anew; if a judge saw both orders,
-each order counts half (`judges`). True win rates of two systems: verified preferences correct the answers, or
-estimates are widened by their errors on public data (`jtruth.evaluation.gold.shares`); a judge who saw both
-orders has separate error rates in each. Several systems: strengths (`strengths`).
+Every number is about new comparisons. Answers as given: each order that a judge saw counts half (`judges`).
+True win rates of two systems: verified preferences correct the answers, or estimates are widened by their
+errors on public data (`jtruth.evaluation.gold.shares`). Several systems: strengths (`strengths`).
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,16 +1,7 @@
 """Settings and plans of data collection, and the assignment of samples to labelers.
 
-A `Setting` is what plans have in common: class prior, assumed errors of the classifier, kinds of labelers
-with matrices and costs, metric, and what will be known. A `Plan` has samples, labels per sample of every
-kind, and gold answers.
-
 Labelers are typed as name:error:cost:people, the last optional, or learned from a file of labels and grouped
 into at most three kinds by accuracy, each with the mean matrix of its members. The plan is for new samples.
-
-`regular_assignment` is a random regular assignment (Karger, Oh and Shah 2014). Such a graph has few short
-cycles, so no method can do better, up to a constant, without looking at answers. It is drawn by the
-configuration model: as many slots as labels, shuffled; a labeler who got a sample twice swaps one of the two
-with a random slot. If more than half of all labelers see a sample, those who do NOT are drawn.
 """
 
 from collections.abc import Sequence
@@ -327,6 +318,10 @@ def regular_assignment(
     num_samples: int, num_labelers: int, labels_per_sample: int, *, key: Any = None
 ) -> Bool[np.ndarray, "samples labelers"]:
     """Assign samples to labelers at random, equally many (or one more) to each.
+
+    Such a graph has few short cycles, so no method can do better, up to a constant, without looking at
+    answers (Karger, Oh and Shah 2014). It is drawn by their configuration model; a labeler who got a sample
+    twice swaps one of the two with a random slot.
 
     Args:
         num_samples, num_labelers: sizes.

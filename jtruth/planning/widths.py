@@ -13,27 +13,19 @@ posterior variance is
     in-sample:   (N - G) E[Var(u | x)] / N^2 + e' J^-1 e       e = (N - G)/N E[Cov(u, s | x)]
 
 with x the observations of a sample: the first in-sample term is the uncertainty of these samples' classes at
-known rates, the second that of the rates. Apart from the prior, the population variance of accuracy is p (1 -
-p) / N with perfect labels, and with two even classes, one labeler and symmetric errors that of Lam & Stork
-section 4. A beta distribution with this variance, its mean moved by the prior to first order, gives the width
-of the shortest interval. It is inaccurate if priors count as much as data (`share_of_prior`): with few
-samples of a class, labelers near chance, or weakly identified rates.
+known rates, the second that of the rates. With two even classes, one labeler and symmetric errors it is that
+of Lam & Stork section 4. A beta distribution with this variance, its mean moved by the prior to first order,
+gives the width of the shortest interval. It is inaccurate if priors count as much as data (`share_of_prior`).
 
 Labelers of one kind are exchangeable, so a pattern is how many of them named each class. For a pattern and
 the predicted symbol u, the complete-data score of class c is e_k - p for every categorical distribution (the
 prior, row c of K, row c of the labelers' matrices), in logits relative to class 0. Labelers of a kind share
 one parameter; each is learned alone, but only the sum of exchangeable scores informs about K.
 
-**Simulation.** Data sets are drawn under a plan and analysed:
-
-rates="known"     two classes: the exact posterior of the counts (`testing.exact`); for the population metric
-                  the rows of the operating point are beta distributions given the counts, exactly.
-                  More classes: draws of the count table (`testing.multiclass`).
-rates="learned"   the joint posterior `learning.fit_joint` of class prior and all matrices; gold is clamped.
-
-Plans are compared on common random numbers: every sample has its own row of uniform numbers. Plans use the
-first N rows and the first people of each kind, so a larger plan contains the data of a smaller one, and their
-difference is far more precise than either.
+**Simulation.** Data sets are drawn under a plan and analysed with known rates, by the exact posterior of the
+counts (more classes: by draws), or with learned ones, by `fit_joint` with gold clamped. Plans are compared on
+common random numbers: they use the first N rows and the first people of each kind, so a larger plan contains
+the data of a smaller one, and their difference is far more precise than either.
 """
 
 from collections import Counter

@@ -1,24 +1,20 @@
 """Predictive distributions from labels alone: estimates, widened by their errors on public data sets.
 
-Two base models need no assumption about shared errors: the majority vote, and independent errors. How far
-they were off is known from public data with known truth. On the logit scale a data set s has errors
+Two base models need no assumption about shared errors: the majority vote, and independent errors. On public
+data with known truth, on the logit scale, their errors in a data set s are
 
-    logit(truth) = slope * logit(reading) + tau_s t_3,      log tau_s ~ Normal(log_tau, spread),
+    logit(truth) = slope * logit(estimate) + tau_s t_3,      log tau_s ~ Normal(log_tau, spread),
 
 so the distribution for a new data set is a mixture over tau (`predictive`), with a small flat part. A `slope`
 below 1 shrinks the estimate.
 
 The errors were learned on data sets labelled by people and on others labelled by LLM judges, half on
 classifiers that are better than all their labelers. If people label, nine tenths of the mixture are of the
-first kind. Judges have no distribution of their own, because a narrower one did not cover classifiers that
-are better than their judges. Judges, experts (without an independent truth in any public set) and unknown
-labelers get half of each kind; for differences, nine tenths of the second. The table: `benchmarks/kinds.py`.
+first kind. All others get half of each kind, because nothing narrower covered classifiers that are better
+than their judges; for differences, nine tenths of the second. The table: `benchmarks/kinds.py`.
 
-The reported point is the median, limited to the range of the base models. The point of a difference is the
-difference of the points.
-
-Each number of the count table has its own distribution (`dist_of`, `PredictiveTable`). How errors of
-different numbers are correlated is unknown, so there are no joint distributions and no draws of tables.
+The reported point is the median, limited to the range of the base models. Each number has its own
+distribution: how errors of different numbers are correlated is unknown, so there are no draws of tables.
 """
 
 from collections.abc import Iterable, Mapping

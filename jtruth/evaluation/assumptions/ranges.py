@@ -1,13 +1,9 @@
 """Fits under several assumptions: the base models of predictive results, and what-if rows.
 
-Labels alone do not distinguish a good classifier with independent labelers from a poorer one that shares
-their mistakes, so every plausible assumption has a result of its own.
-
 A model is left out, with a warning, if its classes have exchanged names, if the data are too large for it, or
 if its chains disagree (R-hat of 1.1 or more, or fewer than 50 effective draws). One that only misses the
 stricter standard of `EFFORT` stays, with a warning. Chains that disagree stay if no other model is left, and
-for labelers and class shares (`keep_all`), where they cover better. Models that the result does not use are
-fitted on request (`what_if`).
+for labelers and class shares (`keep_all`), where they cover better.
 
 The majority vote for a labeler is that of the others, ties broken at random (`benchmarks/kinds.py`).
 """

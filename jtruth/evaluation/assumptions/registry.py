@@ -1,16 +1,12 @@
 """The table of assumptions about labelers and classifier given the class, one entry each.
 
-What-if rows (`ranges`), predictive distributions, `sensitivity`, `evaluate(assume=...)` and all texts use the
-entries. A fit is a function (inputs, key, effort) -> (draws of the count table, fit or None):
-`latent_classes(model)`, with a name that `fit_joint` knows or a function that builds a model as in
-`jtruth.learning.joint.models`, or another one, such as `majority_votes`. The key is that of the result.
+A fit is a function (inputs, key, effort) -> (draws of the count table, fit or None): `latent_classes(model)`,
+with a name that `fit_joint` knows or a function that builds a model as in `jtruth.learning.joint.models`, or
+another one, such as `majority_votes`. The key is that of the result.
 
-Labels alone do not determine which assumption holds, and real labelers violate all of them. The predictive
-distribution (`model_error`) uses the two base models; the others show what would follow. "copying" is only
-for `sensitivity`; "partly_shared" lies between two of the others.
-
-Predictions may be symbols other than classes. With labels alone (`read_labels_alone`) every sample has the
-same symbol, so a table holds the class counts.
+Labels alone do not determine which assumption holds. The predictive distribution (`model_error`) uses the two
+base models; the others show what would follow. "copying" is only for `sensitivity`. With labels alone
+(`read_labels_alone`) every sample has the same symbol, so a table holds the class counts.
 """
 
 from collections.abc import Callable, Iterator

@@ -1,8 +1,8 @@
 """Parametric bootstrap of the checks of learned error rates, and their statistics.
 
-Label sets are drawn from the fitted model and fitted again. A check with several components (one for each
-class, labeler or pair) uses the largest standardised one. The observed set is included in mean and standard
-deviation, which makes it exchangeable with the others if the model holds.
+A check with several components (one for each class, labeler or pair) uses the largest standardised one. The
+observed set is included in mean and standard deviation, which makes it exchangeable with the simulated ones
+if the model holds.
 
 A statistic is a function of fitted sets, with a row for every set. All but `patterns` and `prior_ratio` are
 sums of products of residuals 1(label is not c) - P(it is not c), each weighted with the posterior of c: the

@@ -2,10 +2,9 @@
 
 Each uses a binomial or product distribution under a hypothesis that favors the labels:
 
-`written_back`: no sample with several labels has two different ones; labelers with accuracy of at most .95
-outside the most common class agree everywhere with probability .95^n, n their labels there.
-`standing_twice`: each column occurs at least twice, label for label: agreement^n, n the repeated labels,
-agreement that of different columns.
+`written_back`: no sample with several labels has two different ones: .95^n, n the labels outside the most
+common class.
+`standing_twice`: each column occurs at least twice: agreement^n, n the repeated labels.
 `vote_column`: a labeler never differs from the majority vote of the others: (1 - .75 rate)^n, with the error
 rate of the vote.
 `repeats_labels`: at most 2 % of predictions differ from the vote or from a labeler, although three quarters
@@ -14,18 +13,16 @@ of the errors of the vote (half of a labeler's) would make more.
 1e-5 of a coin, for as many permutations as there are, of the vote and of every classifier, and more than half
 of the gold of every class concerned.
 `gold_is_vote`: the product of the probabilities that the vote is right. `gold_is_predictions`: where the vote
-differs, the product of the probabilities that the predictions are right, by labels and predictions together,
-at least 1/4 each, because labelers may be wrong together. With all of the truth known, (1 - error of the vote
-/ 3)^n.
+differs, the product of the probabilities that the predictions are right, at least 1/4 each, because labelers
+may be wrong together. With all of the truth known, (1 - error of the vote / 3)^n.
 `learned_part`: at the start or end predictions equal the vote, with 2 % of exceptions, although the rest of
 the samples, class by class and scaled by disagreement, predicts more.
 `chosen_gold`: labelers agree on gold samples more or less than in a random choice: a hypergeometric tail of
-5e-5 on either side. `random_gold_check`: the mean uncertainty of the gold (1 - largest class probability)
-against that of samples drawn again; and gold of one class only.
+5e-5 on either side. `random_gold_check`: the mean of 1 - largest class probability in the gold against that
+of samples drawn again; and gold of one class only.
 
-The error rates of labelers and of their vote (`learned_errors`) are estimated twice, by Dawid and Skene's EM
-and by one error rate for all from the agreement of labelers; the smaller counts. Both assume independent
-errors, so shared mistakes keep alarms quiet.
+The error rates of labelers and of their vote are estimated twice (`learned_errors`), by Dawid and Skene's EM
+and from the agreement of labelers; the smaller counts. Both assume independent errors.
 """
 
 from collections.abc import Mapping, Sequence

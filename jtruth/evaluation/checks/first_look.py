@@ -1,7 +1,6 @@
 """Alarms about gold, labels or predictions that are not what they are called.
 
-No model handles these, so the numbers below an alarm are meaningless. Each alarm is a function of counts,
-here, in `columns` or (while reading) in `jtruth.io.tables`, with a false-alarm rate of at most 1e-4.
+Each alarm is a function of counts, with a false-alarm rate of at most 1e-4.
 
 **Chance.** With V[i, c] the votes of sample i for class c (its class posterior for known noise), agreement is
 S = sum_i V[i, y_pred_i]. For randomly permuted predictions, S has the mean and variance of a linear
@@ -12,7 +11,7 @@ correlation of predictions and true classes. An alarm needs one within two stand
 
 **Direction of scores.** With h_i the share of the votes of sample i for the positive class and R_i the rank
 of its score, sum h_i R_i has such a distribution too. An alarm needs an area under the ROC curve by the
-labels below .4 and a sum five standard deviations below its mean: fewer than 1e-6 of sets at random.
+labels below .4 and a sum five standard deviations below its mean.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,12 +1,9 @@
 """The observed label set and simulated ones as one array, and Dawid and Skene's EM for all of them.
 
-Simulated sets differ in the labels only, not in who labelled what. If few patterns of labels are possible, a
-row stands for all samples with one pattern (by the same raters and, with gold, of the same class), and sets
-differ in the number of samples of each row. Otherwise a row is a sample.
-
-All sets share one sparse matrix with a block for each, so that a step of EM costs two sparse products. Pairs
-of steps are extrapolated (SQUAREM), each set by its own factor; a set whose likelihood would fall continues
-from plain EM.
+If few patterns of labels are possible, a row stands for all samples with one pattern (by the same raters and,
+with gold, of the same class), and sets differ in the number of samples of each row. Otherwise a row is a
+sample. All sets share one sparse matrix with a block for each. Pairs of steps of EM are extrapolated
+(SQUAREM), each set by its own factor; a set whose likelihood would fall continues from plain EM.
 """
 
 from dataclasses import dataclass, field, replace

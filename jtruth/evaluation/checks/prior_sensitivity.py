@@ -1,12 +1,10 @@
 """Prior sensitivity: how the result changes if the prior has half or twice the weight.
 
-If samples are few, or one class is rare, an interval may come mostly from the prior of the error rates. Power
-scaling (`jtruth.stats.loo`) shows it without another fit: draws are reweighted as if their prior were raised
-to the power 1/2 or 2. If an end of a headline interval moves by more than a third of the width, the result is
-called prior-driven, with both versions. Power 2 is skipped if the squared Dirichlet priors would be improper.
-For hierarchical rows the prior of their common part is scaled, for hard and easy samples that of their shares
-too. The likelihood is scaled too, to show whether the labels contradict the prior or carry little
-information.
+Power scaling (`jtruth.stats.loo`) needs no other fit: draws are reweighted as if their prior were raised to
+the power 1/2 or 2 (2 only if the squared Dirichlet priors are proper). If an end of a headline interval moves
+by more than a third of the width, the result is called prior-driven, with both versions. For hierarchical
+rows the prior of their common part is scaled, for hard and easy samples that of their shares too. The
+likelihood is scaled too, to show whether the labels contradict the prior or carry little information.
 
 For predictive results all this is about the model of independent errors. Most sets whose interval misses are
 not prior-driven (`benchmarks/honesty.py`).

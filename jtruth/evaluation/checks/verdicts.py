@@ -1,15 +1,10 @@
 """Model checks of a result: each has a p-value, a verdict and an action.
 
 Learned error rates are checked against the model of independent errors by parametric bootstrap
-(`checks.bootstrap`): labels that fit raise one or more alarms in 5 of 100 sets.
-
-Given error rates and a class prior are checked in three ways, with Holm's correction: by the score of another
-class prior (`prior_score`), by the use of classes and the agreement of labelers in labels drawn from the
-given model (`label_distribution`), and by the association of the classifier's errors, given the class, with
-uncertain labels, difficulty, or the errors of one labeler (`classifier_dependence`).
-
-A passed check proves nothing: raters with shared mistakes look like better raters. The power of the checks:
-`benchmarks/checks.py`.
+(`checks.bootstrap`): labels that fit raise one or more alarms in 5 of 100 sets. Given error rates and a class
+prior are checked in three ways, with Holm's correction: `prior_score`, `label_distribution` and
+`classifier_dependence`. Raters with shared mistakes look like better raters, so a passed check proves
+nothing. The power of the checks: `benchmarks/checks.py`.
 """
 
 import jax

@@ -3,13 +3,8 @@
 Samples are stratified by the prediction and by the class that the labels make most probable. In each stratum
 the labels guess the classes, and gold shows how good the guess is (`jtruth.stats.ppi`). So gold is used once,
 models never see it, and nothing is assumed about shared errors. Clamped gold would hardly change a joint
-posterior, because the likelihood of all labels outweighs a few known classes.
-
-A labeler is evaluated like a classifier; with fewer than five verified labels the distribution without gold
-is kept. Gold is assumed to be a random part of all samples, unless its design is given.
-
-PPI++ of one metric (`ppi_metric`) is exact for a ratio of two sums of counts, and to first order around the
-table of PPI++ for any other (kappa, macro F1).
+posterior, because the likelihood of all labels outweighs a few known classes. Gold is assumed to be a random
+part of all samples, unless its design is given.
 """
 
 from collections.abc import Iterable, Sequence
