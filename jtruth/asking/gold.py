@@ -26,6 +26,7 @@ from jtruth.io.gold import Gold
 from jtruth.labels import Labels
 from jtruth.stats.ppi import gold_sample
 
+Codes = Int[np.ndarray, " samples"]
 _RARE = 0.15  # share of the samples in all strata but the largest, up to which these get half of the answers
 _TIED = 1e-9  # probabilities that differ by less are equal
 _FULLY_CROSSED = 5  # classes, above which it is only told whether the labels agree with the prediction
@@ -41,7 +42,7 @@ class GoldRequest(Answer):
     """Samples to verify, in the order in which to ask, and their strata."""
 
     samples: Int[np.ndarray, " asked"]  # indices
-    strata: Int[np.ndarray, " samples"]  # of all samples: hand them over as `jt.io.Gold(classes, strata=...)`
+    strata: Codes  # of all samples: hand them over as `jt.io.Gold(classes, strata=...)`
     names: tuple[str, ...]  # what each stratum is
     to_halve: int  # further verified labels that would about halve an interval
 
@@ -75,8 +76,8 @@ def gold_that_halves(known: int, size: int) -> int:
 
 
 def by_vote(
-    symbols: Int[np.ndarray, " samples"], num_symbols: int, guess: Float[np.ndarray, "samples classes"]
-) -> tuple[Int[np.ndarray, " samples"], np.ndarray | None]:
+    symbols: Codes, num_symbols: int, guess: Float[np.ndarray, "samples classes"]
+) -> tuple[Codes, np.ndarray | None]:
     """Cells of the samples by the most probable class of the labels, or, of many classes, by agreement.
 
     Ties go to the class that is most common in all samples; if they remain, they are a cell. The second array
@@ -92,9 +93,7 @@ def by_vote(
     return top[np.arange(symbols.size), symbols] * (1 + (top.sum(axis=1) == 1)), None
 
 
-def strata_of(
-    labels: Labels, y_pred: Int[np.ndarray, " samples"] | None
-) -> tuple[Int[np.ndarray, " samples"], tuple[str, ...]]:
+def strata_of(labels: Labels, y_pred: Codes | None) -> tuple[Codes, tuple[str, ...]]:
     """The stratum of each sample, by prediction (if there is one) and vote, and their names."""
     names, shares = tuple(map(str, labels.class_names)), smoothed_vote_shares(labels.counts())
     symbols = np.zeros(labels.num_samples, int) if y_pred is None else np.asarray(y_pred)
@@ -110,12 +109,7 @@ def strata_of(
 
 @seeded
 def ask_next(
-    labels: Labels,
-    num: int,
-    *,
-    y_pred: Int[np.ndarray, " samples"] | None = None,
-    gold: Gold | None = None,
-    key: Any = None,
+    labels: Labels, num: int, *, y_pred: Codes | None = None, gold: Gold | None = None, key: Any = None
 ) -> GoldRequest:
     """Choose samples to verify: a random sample, stratified by prediction and vote.
 

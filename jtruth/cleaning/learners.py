@@ -2,9 +2,9 @@
 
 A learner turns labels into *evidence* (one row for each sample) and evidence into a model:
 
-"labels"  one-hot rows at the consolidated labels: noise ignored, as in the paper
-"mmse"    class posteriors: the risk (40) of Su, known error rates
-"ml"      log p(labels | class): the likelihood (32) of Su
+    "labels"  one-hot rows at the consolidated labels: noise ignored, as in the paper
+    "mmse"    class posteriors: the risk (40) of Su, known error rates
+    "ml"      log p(labels | class): the likelihood (32) of Su
 
 A sample that an oracle has cleaned is a certain row in all three.
 """

@@ -2,13 +2,13 @@
 
 Sets of equal (or padded) size are evaluated in a few compiled programs. The methods:
 
-"bayes"             known error rates; exact posterior of the count table (`testing.binary.batch`)
-"empirical_bayes"   known error rates; operating point by exact conditional means, then plugged in
-"joint"             joint posterior of classes, labelers and classifier with independent errors: weighted
-                    draws if they are enough (two classes), else chains (`learning.joint.batch`)
-"shared_strata"...  the same under any model of `fit_joint`, by name or as a function that builds it:
-                    tempering (`learning.joint.tempered_batch`)
-"em"                Dawid and Skene's EM for labelers and classifier, then plugged in
+    "bayes"             known error rates; exact posterior of the count table (`testing.binary.batch`)
+    "empirical_bayes"   known error rates; operating point by exact conditional means, then plugged in
+    "joint"             joint posterior of classes, labelers and classifier with independent errors: weighted
+                        draws if they are enough (two classes), else chains (`learning.joint.batch`)
+    "shared_strata"...  the same under any model of `fit_joint`, by name or as a function that builds it:
+                        tempering (`learning.joint.tempered_batch`)
+    "em"                Dawid and Skene's EM for labelers and classifier, then plugged in
 
 The methods with known rates and "em" are for two classes. A smaller set is padded with samples without labels
 and without a prediction (-1). Do not use a set that is not `ok`: it has no label, its posterior did not fit

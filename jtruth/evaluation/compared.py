@@ -19,17 +19,7 @@ from jtruth._one_line import one_line
 from jtruth._random import Key, Stated, host_rng
 from jtruth._validation import positive_line
 from jtruth._validation.words import number_of, plain
-from jtruth.answers import (
-    Answer,
-    Column,
-    Document,
-    Table,
-    check_notes,
-    dist_row,
-    facts,
-    how,
-    warning_notes,
-)
+from jtruth.answers import Answer, Column, Document, Table, check_notes, dist_row, facts, how, warning_notes
 from jtruth.answers.blocks import cell_text, dist_column, facts_of, value_of
 from jtruth.answers.require import Gate, Quantity, named_quantity, require
 from jtruth.evaluation import parts

@@ -41,6 +41,7 @@ from jtruth.evaluation.inputs import read_gold
 from jtruth.io.columns import is_beside, says_something
 from jtruth.labels import Labels
 
+Numbers = Float[np.ndarray, " n"]
 _FEW, _FEWEST, _MOST_CATEGORIES = 5, 10, 20  # labels in a category; of a labeler; categories of a column
 _MOST = 200_000  # labels of verified samples that are looked at
 _MOST_SAID, _SAY_CLASSES, _SAYS_MORE = 5, 6, 100
@@ -339,9 +340,7 @@ def slopes(
     return Slopes(slope, se, np.maximum(freedom, 1.0), p_value, num, inside, usable)
 
 
-def pearson_tails(
-    value: Float[np.ndarray, " n"], variance: Float[np.ndarray, " n"], third: Float[np.ndarray, " n"]
-) -> Float[np.ndarray, " n"]:
+def pearson_tails(value: Numbers, variance: Numbers, third: Numbers) -> Numbers:
     """Twice the smaller tail of a Pearson type III distribution of mean 0 with these moments.
 
     >>> print(pearson_tails(np.array([1.96]), np.ones(1), np.zeros(1)).round(3))

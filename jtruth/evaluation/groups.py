@@ -52,6 +52,8 @@ from jtruth.stats.draws import DrawsEstimate, draws_of
 from jtruth.stats.estimates import Estimate
 from jtruth.stats.ppi import gold_sample
 
+Codes = Int[np.ndarray, " samples"]
+Draws = Float[np.ndarray, "draws groups"]
 # Groups whose differences are all worked out; samples and gold answers of a group below which that is said;
 # gold answers of each day from which it needs no neighbours; seconds of a day.
 ALL_PAIRS, FEW, ENOUGH, _DAY = 50, 5, 20, 86_400.0
@@ -121,23 +123,23 @@ class Groups(NamedTuple):
         """Samples of each group."""
         return np.bincount(self.group, minlength=len(self.names))
 
-    def shared(self, gold: Int[np.ndarray, " samples"]) -> bool:
+    def shared(self, gold: Codes) -> bool:
         """Whether all groups share the error rates: there are many, or they are smoothed."""
         return len(self.names) > ALL_PAIRS or self.smoothed(gold)
 
-    def smoothed(self, gold: Int[np.ndarray, " samples"]) -> bool:
+    def smoothed(self, gold: Codes) -> bool:
         """Whether groups are smoothed over their order."""
         if self.when is None or self.smooth is False or not 3 <= len(self.names) <= MOST_DAYS:
             return False
         fewest = np.bincount(self.group[gold >= 0], minlength=len(self.names)).min()
         return bool(self.smooth or (self.dated and fewest < ENOUGH))
 
-    def how(self, gold: Int[np.ndarray, " samples"]) -> tuple[str, ...]:
+    def how(self, gold: Codes) -> tuple[str, ...]:
         """Sentences on the assumptions of shared error rates."""
         return (SAME_ERRORS, *([SMOOTHED] if self.smoothed(gold) else []))
 
     def of_evidence(
-        self, gold: Int[np.ndarray, " samples"], symbol: Int[np.ndarray, " samples"], key: Key,
+        self, gold: Codes, symbol: Codes, key: Key,
         tables: Num[np.ndarray, "draws 2 symbols"],
     ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
         """Draws (draws, groups) of the share in these samples and in new ones, by shared error rates."""
@@ -240,8 +242,8 @@ class Groups(NamedTuple):
 
 
 def tables_by_gold(
-    p: Float[np.ndarray, " samples"], known: Int[np.ndarray, " samples"], sample: Any, key: Key
-) -> tuple[Int[np.ndarray, " samples"], Float[np.ndarray, "draws 2 symbols"]]:
+    p: Float[np.ndarray, " samples"], known: Codes, sample: Any, key: Key
+) -> tuple[Codes, Float[np.ndarray, "draws 2 symbols"]]:
     """Symbols and tables (see `over_time`) by gold; `p` of class 1 by labels, `known` -1 if not verified.
 
     Gold gives the class counts of two strata, as without groups, and the split of these by symbol (raking:
@@ -291,10 +293,8 @@ def read_groups(by: Any, labels: Labels) -> Groups:
 
 
 def in_order(
-    names: tuple[str, ...], code: Int[np.ndarray, " samples"]
-) -> tuple[
-    tuple[str, ...], Int[np.ndarray, " samples"], Float[np.ndarray, " groups"] | None, bool, list[str]
-]:
+    names: tuple[str, ...], code: Codes
+) -> tuple[tuple[str, ...], Codes, Float[np.ndarray, " groups"] | None, bool, list[str]]:
     """Sort groups that are numbers or times: names, codes, positions, whether they are times, notes.
 
     Ambiguous dates have no order, and a note says so.
@@ -357,9 +357,7 @@ def group_shares(
     )  # fmt: skip
 
 
-def _new_items(
-    here: Float[np.ndarray, "draws groups"], size: np.ndarray, covariance: np.ndarray, key: Key
-) -> Float[np.ndarray, "draws groups"]:
+def _new_items(here: Draws, size: np.ndarray, covariance: np.ndarray, key: Key) -> Draws:
     """Draws of shares of new items: Beta (Jeffreys), with a normal copula if groups share items."""
     hits, rng = here * size, host_rng(key, "new items")
     if not np.count_nonzero(covariance - np.diag(np.diagonal(covariance))):
@@ -372,7 +370,7 @@ def _new_items(
     return betaincinv(hits + _JEFFREYS, size - hits + _JEFFREYS, ndtr(normal))
 
 
-def apart(dists: Sequence[Estimate], key: Key) -> Float[np.ndarray, "draws groups"]:
+def apart(dists: Sequence[Estimate], key: Key) -> Draws:
     """Joint draws of distributions with independent errors."""
     rng = host_rng(key, "groups apart")
     each = [draws_of(dist) for dist in dists]
@@ -381,7 +379,7 @@ def apart(dists: Sequence[Estimate], key: Key) -> Float[np.ndarray, "draws group
 
 
 def dists_of(
-    names: Sequence[str], columns: Float[np.ndarray, "draws groups"], paired: Mapping[Pair, DrawsEstimate],
+    names: Sequence[str], columns: Draws, paired: Mapping[Pair, DrawsEstimate],
     sign: float = 1.0, points: Sequence[float] | None = None, pairs: Sequence[tuple[int, int]] = (),
 ) -> Dists:  # fmt: skip
     """Values and differences of groups by joint draws; some differences are `paired`.

@@ -26,6 +26,8 @@ from jtruth._one_line import one_line
 from jtruth.labels import Labels
 from jtruth.learning.em.columns import merge_patterns, posterior_of, rows_of
 
+Codes = Int[np.ndarray, " samples"]
+Draws = Float[np.ndarray, "draws groups"]
 SIGMAS = np.array([0.0, 0.03, 0.06, 0.12, 0.25, 0.5, 1.0])  # of a step; equally probable beforehand
 JUMP, JUMP_SD = 0.02, 1.5  # probability of a jump in a step, and its standard deviation
 _ROWS, _PATHS = 250, 4  # draws of the rows, and paths of each
@@ -58,7 +60,7 @@ class Evidence(NamedTuple):
             total = total + self.counts[:, u, None] * np.log(np.maximum(mixed, 1e-300))
         return total
 
-    def in_samples(self, rng: np.random.Generator, share: Float[np.ndarray, "draws groups"]) -> np.ndarray:
+    def in_samples(self, rng: np.random.Generator, share: Draws) -> np.ndarray:
         """(draws, groups): shares of the class in these samples, given shares of new ones."""
         size = np.maximum(self.counts.sum(axis=1) + self.gold.sum(axis=1), 1)
         right = np.tile(self.gold[:, 1], (len(share), 1))
@@ -71,7 +73,7 @@ class Evidence(NamedTuple):
         return right / size
 
 
-def symbols_of(p: Float[np.ndarray, " samples"], most: int = _SYMBOLS) -> Int[np.ndarray, " samples"]:
+def symbols_of(p: Float[np.ndarray, " samples"], most: int = _SYMBOLS) -> Codes:
     """Symbol of each sample by its class probability, at most so many and about equal in size.
 
     >>> symbols_of(np.array([0.1, 0.9, 0.5, 0.1])).tolist()
@@ -87,8 +89,8 @@ def symbols_of(p: Float[np.ndarray, " samples"], most: int = _SYMBOLS) -> Int[np
 
 
 def evidence_of(
-    group: Int[np.ndarray, " samples"], number: int, symbol: Int[np.ndarray, " samples"],
-    known: Int[np.ndarray, " samples"], tables: Num[np.ndarray, "draws 2 symbols"],
+    group: Codes, number: int, symbol: Codes,
+    known: Codes, tables: Num[np.ndarray, "draws 2 symbols"],
 ) -> Evidence:  # fmt: skip
     """Evidence of `number` groups; `known` is 1 for the class, 0 for others, -1 if not verified.
 
@@ -103,7 +105,7 @@ def evidence_of(
     return Evidence(counts.astype(np.int64), gold.astype(np.int64), rows)
 
 
-def shares_apart(evidence: Evidence, rng: np.random.Generator) -> Float[np.ndarray, "draws groups"]:
+def shares_apart(evidence: Evidence, rng: np.random.Generator) -> Draws:
     """Draws of the share of new samples of each group alone, given the rows."""
     groups = len(evidence.counts)
     size = evidence.counts.sum(axis=1) + evidence.gold.sum(axis=1)
@@ -130,7 +132,7 @@ def shares_apart(evidence: Evidence, rng: np.random.Generator) -> Float[np.ndarr
 
 def shares_in_order(
     evidence: Evidence, when: Float[np.ndarray, " groups"], rng: np.random.Generator
-) -> Float[np.ndarray, "draws groups"]:
+) -> Draws:
     """Draws of the share of new samples of each day, smoothed over neighboring days."""
     gap = np.diff(when)
     gap = np.clip(np.round(gap / np.median(gap), 1), 0.1, 1000.0)
@@ -217,7 +219,7 @@ def _drawn_back(
 def tables_of(
     labels: Labels, code: int, prior: Float[np.ndarray, "draws classes"],
     matrices: Float[np.ndarray, "draws labelers classes classes"],
-) -> tuple[Int[np.ndarray, " samples"], Float[np.ndarray, "some 2 symbols"]]:  # fmt: skip
+) -> tuple[Codes, Float[np.ndarray, "some 2 symbols"]]:  # fmt: skip
     """Symbols of the samples, and tables of `evidence_of` by draws of class shares and matrices."""
     patterns, row = merge_patterns(rows_of(labels))
     mean = posterior_of(patterns, prior.mean(axis=0), matrices.mean(axis=0))[:, code]
@@ -231,6 +233,6 @@ def tables_of(
     return symbol, np.array(tables)
 
 
-def table_of(p: Float[np.ndarray, " samples"], symbol: Int[np.ndarray, " samples"]) -> np.ndarray:
+def table_of(p: Float[np.ndarray, " samples"], symbol: Codes) -> np.ndarray:
     """(1, 2, symbols): expected samples of each class by symbol, given the probability of class 1."""
     return np.stack([np.bincount(symbol, one) for one in (1 - p, p)])[None]

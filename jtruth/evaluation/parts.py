@@ -54,10 +54,7 @@ MORE_RIGHT = "labelers are right more often than wrong (otherwise the same label
 IN_SAMPLE, POPULATION = "in-sample", "population"
 TARGETS = (IN_SAMPLE, POPULATION)
 ABOUT = {IN_SAMPLE: "for these samples", POPULATION: "for new samples"}
-OF_LABELERS = {
-    IN_SAMPLE: "accuracy of the labels given",
-    POPULATION: "accuracy of labels for new samples",
-}
+OF_LABELERS = {IN_SAMPLE: "accuracy of the labels given", POPULATION: "accuracy of labels for new samples"}
 OF_ONE_CLASS = ("recall", "precision", "accuracy")
 OF_ALL_CLASSES = ("accuracy", "macro_recall", "macro_f1")
 BY_ASSUMPTION = "Estimates under each assumption"

@@ -33,6 +33,8 @@ from jtruth.tables.posterior import TableDraws, thinned
 from jtruth.testing.binary.chain import symbol_chain, symbol_walk
 from jtruth.testing.multiclass import count_posterior
 
+Codes = Int[np.ndarray, " samples"]
+Scores = Float[np.ndarray, " samples"]
 BINS = 12
 DRAWS = 2000
 _NOTHING = "scores cannot be graded"  # where error rates cannot be learned
@@ -100,7 +102,7 @@ def _new(one: Curves, key: Key) -> Curves:
     return curves(new_tables(np.diff(one.above)[:, :, ::-1], key))
 
 
-def with_bins(data: inputs.Inputs, coded: Int[np.ndarray, " samples"]) -> inputs.Inputs:
+def with_bins(data: inputs.Inputs, coded: Codes) -> inputs.Inputs:
     """The same input with bins of a score as predictions."""
     classes = len(data.classes)
     number = max(int(coded.max()) + 1, classes + 1)  # never as many as classes: bins are no classes
@@ -108,9 +110,7 @@ def with_bins(data: inputs.Inputs, coded: Int[np.ndarray, " samples"]) -> inputs
     return replace(data, y_pred=coded, symbols=flat, positive=1)
 
 
-def learned_curves(
-    data: inputs.Inputs, coded: Int[np.ndarray, " samples"]
-) -> tuple[Curves | PredictiveCurves, tuple[str, ...]]:
+def learned_curves(data: inputs.Inputs, coded: Codes) -> tuple[Curves | PredictiveCurves, tuple[str, ...]]:
     """Curves by gold or by the base models, and warnings; ValueError if no model can be fitted."""
     table, doubts, _ = learned_table(with_bins(data, coded), "curves by gold", _NOTHING, rising=data.positive)
     if isinstance(table, PredictiveTable):
@@ -135,9 +135,7 @@ GIVEN = "the given prior", "the given error rates and prior"
 Tables = Int[np.ndarray, "draws classes bins"]
 
 
-def bin_edges(
-    scores: Float[np.ndarray, " samples"], bins: int, positive: Float[np.ndarray, " samples"] | None = None
-) -> Float[np.ndarray, " inner_edges"]:
+def bin_edges(scores: Scores, bins: int, positive: Scores | None = None) -> Float[np.ndarray, " inner_edges"]:
     """Inner edges of at most `bins` (2 to 200) bins of about equal mass; equal scores share a bin.
 
     With probabilities `positive` half of the mass is that of the positives. Bins of equal numbers would put
@@ -158,7 +156,7 @@ def bin_edges(
     return distinct[np.unique(np.clip(np.searchsorted(before, wanted), 1, distinct.size - 1))]
 
 
-def finite_scores(scores: check.Aligned) -> Float[np.ndarray, " samples"]:
+def finite_scores(scores: check.Aligned) -> Scores:
     """The values as finite numbers; ValueError otherwise."""
     try:
         values = np.asarray(scores.values).astype(np.float64)
@@ -171,16 +169,14 @@ def finite_scores(scores: check.Aligned) -> Float[np.ndarray, " samples"]:
     return values
 
 
-def score_tables(
-    data: inputs.Inputs, coded: Int[np.ndarray, " samples"], values: Float[np.ndarray, " samples"]
-) -> tuple[Tables, tuple[str, ...]]:
+def score_tables(data: inputs.Inputs, coded: Codes, values: Scores) -> tuple[Tables, tuple[str, ...]]:
     """Draws of tables of bins (`coded`) if errors are independent, and warnings."""
     if len(data.classes) > 2:
         return _many_classes(data, coded)
     return _exact(data, coded) if data.model is not None else _learned(data, coded, values)
 
 
-def _many_classes(data: inputs.Inputs, coded: Int[np.ndarray, " samples"]) -> tuple[Tables, tuple[str, ...]]:
+def _many_classes(data: inputs.Inputs, coded: Codes) -> tuple[Tables, tuple[str, ...]]:
     if data.model is None:
         _, doubts, posterior = learned_table(with_bins(data, coded), "", _NOTHING)
         driven = [d for one in posterior for d in doubts_of(_area(one.fit, data.positive), one.fit, 0.95)]
@@ -197,7 +193,7 @@ def _many_classes(data: inputs.Inputs, coded: Int[np.ndarray, " samples"]) -> tu
     return thinned([drawn], _DRAWS).counts, doubts
 
 
-def _exact(data: inputs.Inputs, coded: Int[np.ndarray, " samples"]) -> tuple[Tables, tuple[str, ...]]:
+def _exact(data: inputs.Inputs, coded: Codes) -> tuple[Tables, tuple[str, ...]]:
     model, number = check.present(data.model, "the noise model"), max(int(coded.max()) + 1, 2)
     key, odds = data.key, log_odds(model.log_likelihood, model.prior)
     walks = symbol_walk(odds, coded, number, float(model.prior[1]), stream(key, "score tables"), _WALKS)
@@ -231,9 +227,7 @@ def prior_driven(
     return (PRIOR_DRIVEN.format(dists[0].mean, low, high, dists[1].mean, a, b),)
 
 
-def _learned(
-    data: inputs.Inputs, coded: Int[np.ndarray, " samples"], values: Float[np.ndarray, " samples"]
-) -> tuple[Tables, tuple[str, ...]]:
+def _learned(data: inputs.Inputs, coded: Codes, values: Scores) -> tuple[Tables, tuple[str, ...]]:
     """Draws given draws of error rates and prior, and warnings about those."""
     key, coarse = data.key, bin_edges(values, _COARSE)
     rough, symbols = np.searchsorted(coarse, values, side="right"), max(coarse.size + 1, 2)
@@ -251,9 +245,7 @@ def _learned(
     return tables, (*fit.warnings, *doubts, *doubts_of(_area(fit, data.positive), fit, 0.95))
 
 
-def rates_with(
-    rough: Int[np.ndarray, " samples"], num_symbols: int | None, data: inputs.Inputs, key: Key
-) -> JointPosterior:
+def rates_with(rough: Codes, num_symbols: int | None, data: inputs.Inputs, key: Key) -> JointPosterior:
     """Fit independent errors with these symbols (None: classes) as predictions; ValueError if that fails."""
     labels = data.own_labels()
     doubt = check_identified(labels, rough, data.some_gold, informed=False)

@@ -39,6 +39,8 @@ from jtruth.evaluation.checks.label_sets import Sets, modes, observed, with_clas
 from jtruth.evaluation.parts import FALSE_ALARM, Check, alarm
 from jtruth.labels import Labels
 
+Codes = Int[np.ndarray, " samples"]
+Votes = Int[np.ndarray, "samples classes"]
 _MOST_RIGHT = 0.95
 _OF_VOTE, _OF_LABELER = 3 / 4, 1 / 2  # of an error rate by the labels, what is taken for true
 _ECHO = 0.02  # share of differences above which predictions are no echo
@@ -125,7 +127,7 @@ def vote_column(labels: Labels) -> tuple[Check, ...]:
     return ()
 
 
-def repeats_labels(labels: Labels, y_pred: Int[np.ndarray, " samples"], name: str = "") -> tuple[Check, ...]:
+def repeats_labels(labels: Labels, y_pred: Codes, name: str = "") -> tuple[Check, ...]:
     """Predictions repeat the majority vote, or one labeler."""
     patterns, size = labels.patterns(), labels.num_labelers
     votes = patterns.labels.counts()
@@ -162,7 +164,7 @@ def repeats_labels(labels: Labels, y_pred: Int[np.ndarray, " samples"], name: st
     return alarm("predictions repeat labels", differ[t], p_values[t], text)
 
 
-def learned_part(labels: Labels, y_pred: Int[np.ndarray, " samples"], name: str = "") -> tuple[Check, ...]:
+def learned_part(labels: Labels, y_pred: Codes, name: str = "") -> tuple[Check, ...]:
     """Predictions repeat the labels of the first or the last samples only."""
     votes, p_values = labels.counts(), {}
     vote, total = winners(votes), votes.sum(axis=1)
@@ -201,9 +203,7 @@ def learned_errors(labels: Labels) -> tuple[Float[np.ndarray, " samples"], Float
     return np.where(vote >= 0, np.maximum(right, right_by_agreement(votes)), 1.0), np.minimum(errors, rate)
 
 
-def _fitted(
-    labels: Labels, y_pred: Int[np.ndarray, " samples"] | None = None
-) -> tuple[np.ndarray, Labels, Sets]:
+def _fitted(labels: Labels, y_pred: Codes | None = None) -> tuple[np.ndarray, Labels, Sets]:
     """Samples with a label, their raters (predictions last), and Dawid and Skene's fit of these."""
     labeled = np.flatnonzero(labels.labels_per_sample() > 0)
     raters = labels.restrict(labeled)
@@ -213,7 +213,7 @@ def _fitted(
     return labeled, raters, modes(observed(raters, collapse=False), start, max_cycles=60, tol=1e-5)
 
 
-def right_by_agreement(votes: Int[np.ndarray, "samples classes"]) -> Float[np.ndarray, " samples"]:
+def right_by_agreement(votes: Votes) -> Float[np.ndarray, " samples"]:
     """P(the vote is right) if all labelers have the same accuracy, from how often two labels agree.
 
     With accuracy a, two labels agree with probability a^2 + (1 - a)^2 / (C - 1).
@@ -250,10 +250,7 @@ _ONE_CLASS = (
 
 
 def exchanged_codes(
-    gold: Int[np.ndarray, " samples"],
-    votes: Int[np.ndarray, "samples classes"],
-    predictions: Mapping[str, Int[np.ndarray, " samples"]],
-    classes: Sequence[str],
+    gold: Codes, votes: Votes, predictions: Mapping[str, Codes], classes: Sequence[str]
 ) -> tuple[Check, ...]:
     """Gold fits labels and all predictions far better with permuted classes."""
     size, known = votes.shape[1], gold >= 0
@@ -287,7 +284,7 @@ def exchanged_codes(
     return alarm("codes of the gold", go - stay, p_value, text)
 
 
-def gold_is_vote(gold: Int[np.ndarray, " samples"], labels: Labels) -> tuple[Check, ...]:
+def gold_is_vote(gold: Codes, labels: Labels) -> tuple[Check, ...]:
     """Gold equals the majority vote even where the vote is uncertain."""
     vote = winners(labels.counts())
     asked = _all_equal(gold, vote, labels, 3)
@@ -309,9 +306,7 @@ def _all_equal(gold: np.ndarray, codes: np.ndarray, labels: Labels, at_least: in
     return asked[:0] if differ else asked
 
 
-def gold_is_predictions(
-    gold: Int[np.ndarray, " samples"], labels: Labels, predictions: Mapping[str, Int[np.ndarray, " samples"]]
-) -> tuple[Check, ...]:
+def gold_is_predictions(gold: Codes, labels: Labels, predictions: Mapping[str, Codes]) -> tuple[Check, ...]:
     """Gold equals the predictions of a classifier wherever the vote differs from them."""
     checks, vote = [], winners(labels.counts())
     for name, y_pred in predictions.items():
@@ -339,9 +334,7 @@ def gold_is_predictions(
     return tuple(checks)
 
 
-def chosen_gold(
-    gold: Int[np.ndarray, " samples"], votes: Int[np.ndarray, "samples classes"]
-) -> tuple[Check, ...]:
+def chosen_gold(gold: Codes, votes: Votes) -> tuple[Check, ...]:
     """Labelers agree on the gold samples more, or less, than on others."""
     from scipy.stats import hypergeom  # half a second, and only where there is gold
 
@@ -367,10 +360,7 @@ def chosen_gold(
 
 
 def random_gold_check(
-    class_posterior: Float[np.ndarray, "samples classes"],
-    gold: Int[np.ndarray, " samples"],
-    key: Key,
-    classes: Sequence[str],
+    class_posterior: Float[np.ndarray, "samples classes"], gold: Codes, key: Key, classes: Sequence[str]
 ) -> tuple[Check, ...]:
     """Gold is not a random sample, by the uncertainty of its classes from labels alone.
 

@@ -30,8 +30,10 @@ from jtruth.labels import Labels
 from jtruth.stats.agreement import krippendorff, point
 from jtruth.stats.chains import mean_ranks
 
+Scores = Float[np.ndarray, " samples"]
+Codes = Int[np.ndarray, " samples"]
 CHANCE = "better than chance"
-Predictions = Mapping[str, Int[np.ndarray, " samples"]]  # by the classifier's name, "" if there is one
+Predictions = Mapping[str, Codes]  # by the classifier's name, "" if there is one
 _MANY = 30  # samples on which two classifiers hardly agree by chance
 _FAR, _WORSE = -5.0, 0.4
 _FEW_BELOW = 0.02  # share of whole numbers below a threshold under 1 that may be meant
@@ -52,7 +54,7 @@ def look_at(data: Inputs, predictions: Predictions) -> tuple[Check, ...]:
 
 
 def first_look(
-    labels: Labels, gold: Int[np.ndarray, " samples"], predictions: Predictions, random_gold: bool = False
+    labels: Labels, gold: Codes, predictions: Predictions, random_gold: bool = False
 ) -> tuple[Check, ...]:
     """Alarms about labels, predictions and gold; `random_gold`: gold is assumed to be random."""
     checks: list[Check] = []
@@ -72,9 +74,7 @@ def first_look(
     return (*checks, *(Check("reading", None, None, LOOK_FIRST, text) for text in read))
 
 
-def odd_predictions(
-    gold: Int[np.ndarray, " samples"], predictions: Predictions, classes: Sequence[str]
-) -> Iterator[Check]:
+def odd_predictions(gold: Codes, predictions: Predictions, classes: Sequence[str]) -> Iterator[Check]:
     """Predictions that equal another's, are constant, or never have a class that gold has."""
     for a, b in combinations(predictions, 2):
         if (predictions[a] == predictions[b]).all():
@@ -176,7 +176,7 @@ def correlation(
     return float((votes * counts).sum() - mean) / scale, variance**0.5 / scale
 
 
-def backward_scores(scores: Float[np.ndarray, " samples"], data: Inputs) -> tuple[Check, ...]:
+def backward_scores(scores: Scores, data: Inputs) -> tuple[Check, ...]:
     """High scores go with labels of the other class."""
     area, away = _area(labels_opinion(data)[:, data.positive], scores)
     if not (away < _FAR and area < _WORSE):
@@ -204,9 +204,7 @@ def backward_columns(scores: Float[np.ndarray, "samples classes"], data: Inputs)
     return alarm("direction of the scores", mean, None, text)
 
 
-def row_numbers(
-    scores: Float[np.ndarray, " samples"], data: Inputs, what: str = "scores"
-) -> tuple[Check, ...]:
+def row_numbers(scores: Scores, data: Inputs, what: str = "scores") -> tuple[Check, ...]:
     """Scores are row numbers, or ids of the tasks."""
     ids = np.array([number_in(str(task)) for task in data.samples.task_names])
     for number in (np.arange(scores.size), ids) if scores.size >= _MANY else ():
@@ -228,7 +226,7 @@ def labels_opinion(data: Inputs) -> Float[np.ndarray, "samples classes"]:
     return vote_shares(data.own_labels().counts())
 
 
-def _area(share: Float[np.ndarray, " samples"], scores: Float[np.ndarray, " samples"]) -> tuple[float, float]:
+def _area(share: Scores, scores: Scores) -> tuple[float, float]:
     """Area under the ROC curve given shares of positives, and its standard deviations from chance."""
     size, rank = share.size, mean_ranks(scores[:, None])[:, 0]
     spread = np.sqrt(share.var() * rank.var() * size**2 / max(size - 1, 1))
@@ -239,9 +237,7 @@ def _area(share: Float[np.ndarray, " samples"], scores: Float[np.ndarray, " samp
     return 0.5 + lead / float(pairs), lead / float(spread)
 
 
-def threshold_outside(
-    scores: Float[np.ndarray, " samples"], threshold: float | None, positives: float
-) -> tuple[Check, ...]:
+def threshold_outside(scores: Scores, threshold: float | None, positives: float) -> tuple[Check, ...]:
     """A threshold has all samples on one side, or is on another scale than the scores."""
     low, high = float(scores.min()), float(scores.max())
     if threshold is None:

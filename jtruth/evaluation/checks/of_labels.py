@@ -40,6 +40,9 @@ from jtruth.evaluation.parts import LOOK_FIRST, WORTH_KNOWING, Check
 from jtruth.labels import Labels
 from jtruth.learning.behaviour import Behaviour
 
+Pairs = Float[np.ndarray, "raters raters"]
+Linked = Bool[np.ndarray, "raters raters"]
+Coded = Int[np.ndarray, "samples raters"]
 REFUSED = (
     "The checks reject every model of these labels, so estimates under each assumption are not shown. The "
     "interval reflects the errors of such labels on public data."
@@ -161,8 +164,8 @@ def exchangeability_check(
 
 # Of pairs: agreement beyond one factor, the same in standard deviations, the p-value of the largest, and
 # which pairs no accuracy explains.
-Excess = tuple[Float[np.ndarray, "raters raters"], Float[np.ndarray, "raters raters"], float,
-               Bool[np.ndarray, "raters raters"]]  # fmt: skip
+Excess = tuple[Pairs, Pairs, float,
+               Linked]  # fmt: skip
 
 
 def groups_check(labels: Labels, key: Key) -> tuple[Check, ...]:
@@ -199,9 +202,7 @@ def groups_check(labels: Labels, key: Key) -> tuple[Check, ...]:
     return (Check(EVERYBODY if everybody else GROUPS, beyond, p_value, "does not fit", text),)
 
 
-def _one_by_one(
-    z: Int[np.ndarray, "samples raters"], classes: int, key: Key, left_over: Excess | None
-) -> tuple[Bool[np.ndarray, "raters raters"], Float[np.ndarray, "raters raters"]]:
+def _one_by_one(z: Coded, classes: int, key: Key, left_over: Excess | None) -> tuple[Linked, Pairs]:
     """Pairs beyond any accuracy and their excess: group after group, with earlier ones set aside."""
     linked, left = np.zeros((z.shape[1],) * 2, bool), np.zeros((z.shape[1],) * 2)
     aside = linked.copy()
@@ -217,16 +218,14 @@ def _one_by_one(
     return linked, left
 
 
-def _groups(
-    linked: Bool[np.ndarray, "raters raters"], size: Float[np.ndarray, "raters raters"]
-) -> list[Int[np.ndarray, " members"]]:
+def _groups(linked: Linked, size: Pairs) -> list[Int[np.ndarray, " members"]]:
     """Connected groups of labelers, the one with the largest excess first."""
     _, part = sparse.csgraph.connected_components(linked, directed=False)
     groups = [np.flatnonzero(part == k) for k in np.unique(part) if (part == k).sum() > 1]
     return sorted(groups, key=lambda group: -size[np.ix_(group, group)].max())
 
 
-def _most_labels(labels: Labels, key: Key) -> tuple[Int[np.ndarray, "samples raters"], list[str]]:
+def _most_labels(labels: Labels, key: Key) -> tuple[Coded, list[str]]:
     """Labels of the most active labelers, one a sample, on some thousand samples; and their names."""
     number = labels.labels_per_labeler()
     raters = np.sort(np.argsort(-number, kind="stable")[:_MOST_RATERS])
@@ -240,9 +239,7 @@ def _most_labels(labels: Labels, key: Key) -> tuple[Int[np.ndarray, "samples rat
     return z[shared], [str(labels.worker_names[t]) for t in raters]
 
 
-def excess(
-    z: Int[np.ndarray, "samples raters"], classes: int, key: Key, aside: Bool[np.ndarray, "raters raters"]
-) -> Excess | None:
+def excess(z: Coded, classes: int, key: Key, aside: Linked) -> Excess | None:
     """Residuals of one factor for the agreement of pairs, without those `aside`; None if pairs are few."""
     first, _, times = collapse_rows(z)
     rows = z[first]

@@ -35,6 +35,8 @@ from jtruth.stats.student import StudentEstimate
 from jtruth.tables.metrics import Metric, named_metric, settled
 from jtruth.tables.posterior import TableDraws, thinned
 
+Codes = Int[np.ndarray, " samples"]
+Posteriors = Float[np.ndarray, "samples classes"]
 POWER = FittedPower(pseudo_gold=10.0)  # of PPI++: pulled by ten answers as the labels foretell them
 _DRAWS, _ROUNDING = 4000, 1e-12
 _MOVED = {0.35: 0.15, 0.7: 0.15}  # the classifier may know better: share of the prediction, how probable
@@ -44,10 +46,10 @@ _MOST_BIASED = 5  # classes
 
 
 def gold_tables(
-    symbols: Int[np.ndarray, " samples"],
+    symbols: Codes,
     num_symbols: int,
-    class_posterior: Float[np.ndarray, "samples classes"],
-    gold: Int[np.ndarray, " samples"],
+    class_posterior: Posteriors,
+    gold: Codes,
     sample: GoldSample,
     key: Key,
     *,
@@ -97,7 +99,7 @@ def dists_by_gold(
 
 
 def labeler_tables_by_gold(
-    labels: Labels, class_posterior: Float[np.ndarray, "samples classes"], gold: Gold, key: Key = 0
+    labels: Labels, class_posterior: Posteriors, gold: Gold, key: Key = 0
 ) -> list[TableDraws | None]:
     """Table of each labeler's labels; None with fewer than five verified ones."""
     (sample, labeler, label), known = labels.entries(), gold.classes
@@ -129,9 +131,9 @@ def kind_warnings(
 
 def ppi_metric(
     metric: str | Metric,
-    y_pred: Int[np.ndarray, " samples"],
-    class_posterior: Float[np.ndarray, "samples classes"],
-    gold: Int[np.ndarray, " samples"],
+    y_pred: Codes,
+    class_posterior: Posteriors,
+    gold: Codes,
     *,
     sample: GoldSample | None = None,
     table: Float[np.ndarray, "classes symbols"] | None = None,
@@ -167,10 +169,7 @@ def ppi_metric(
 
 
 def ppi_table(
-    y_pred: Int[np.ndarray, " samples"],
-    class_posterior: Float[np.ndarray, "samples classes"],
-    gold: Int[np.ndarray, " samples"],
-    sample: GoldSample,
+    y_pred: Codes, class_posterior: Posteriors, gold: Codes, sample: GoldSample
 ) -> Float[np.ndarray, "classes symbols"]:
     """Counts by PPI++, cell by cell; negative ones are 0, because only derivatives are taken there."""
     classes, rows = class_posterior.shape[1], sample.chosen
