@@ -90,8 +90,8 @@ class Gate(Answer):
         return self._before(self.answer.brief())
 
     def _before(self, document: Document) -> Document:
-        told = [item for block in document.blocks if isinstance(block, dict) for item in block.items()]
-        target = next((value for name, value in told if name.rpartition(".")[2] == "target"), "")
+        values_of = [item for block in document.blocks if isinstance(block, dict) for item in block.items()]
+        target = next((value for name, value in values_of if name.rpartition(".")[2] == "target"), "")
         of = "in these samples" if target == "in-sample" else "for new samples"
         sentences = [_sentence(row, self.confidence, of) for row in self.rows]
         columns = (Column("probability", "P(met)"), Column("verdict", "verdict"),
@@ -139,13 +139,13 @@ def named_quantity(text: str, dists: Any, noun: str, metrics: Sequence[str] = ()
     """
     values: Mapping[str, Any] = dists.values
     differences: Mapping[tuple[str, str], Any] = dists.differences
-    said = {name: (name, *(f"{name} {metric}" for metric in metrics)) for name in values}
+    names_of = {name: (name, *(f"{name} {metric}" for metric in metrics)) for name in values}
     for name, dist in values.items():
-        if text in said[name]:
+        if text in names_of[name]:
             return Quantity(dist)
     for pair, turned in product(differences, (False, True)):
         a, b = pair[::-1] if turned else pair
-        if any(text in (f"{one} - {two}", f"{one}-{two}") for one, two in product(said[a], said[b])):
+        if any(text in (f"{one} - {two}", f"{one}-{two}") for one, two in product(names_of[a], names_of[b])):
             variance = sum(values[name].mean * (1 - values[name].mean) for name in (a, b))
             return Quantity(differences[pair], variance, turned)
     names, of = ", ".join(map(plain, values)), f"; the metric is {metrics[0]}" if metrics else ""

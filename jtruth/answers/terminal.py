@@ -55,17 +55,17 @@ def terminal_text(
             lines += ["", *found] if found else []
     else:
         notes = [_short(one, width, words) for one in _most_important(document) if one.text != read]
-        room = max(_LINES, _LINES * 80 // width) - len(head) - len(tail)
-        room -= len(say(_left(document, len(notes))))
-        body, shown = _body(document, width, room, notes, words)
+        space = max(_LINES, _LINES * 80 // width) - len(head) - len(tail)
+        space -= len(say(_left(document, len(notes))))
+        body, shown = _body(document, width, space, notes, words)
         lines = [*head, *say(_left(document, len(notes) - shown)), *body]
     return "\n".join(line.rstrip() for line in (*lines, *tail))
 
 
 def _body(
-    document: Document, width: int, room: int, notes: list[list[str]], words: Words
+    document: Document, width: int, space: int, notes: list[list[str]], words: Words
 ) -> tuple[list[str], int]:
-    """The first table and whole notes in about `room` lines, and the number of notes."""
+    """The first table and whole notes in about `space` lines, and the number of notes."""
     lines: list[str] = []
     notes = [note for note in notes if len(note) <= _NOTE]
     for table in document.tables()[:1]:
@@ -75,11 +75,11 @@ def _body(
             brief = table._replace(columns=tuple(c for c in table.columns if not (out and c.step)))
             lines = ["", *table_lines(brief, width, (most, _BRIEF[1]), whole=False)]
             lines += [words(f"({number_of(out, 'more row')}: summary(full=True))")] if out else []
-            if len(lines) + spare <= room:
+            if len(lines) + spare <= space:
                 break
     shown = 0
     for note in notes:
-        if shown < _NOTES and len(lines) + len(note) <= room:
+        if shown < _NOTES and len(lines) + len(note) <= space:
             lines, shown = [*lines, *note], shown + 1
     return lines, shown
 
@@ -303,12 +303,12 @@ def wrapped(text: str, width: int, before: str = "") -> list[str]:
     return lines
 
 
-def _fitting(word: str, room: int) -> int:
+def _fitting(word: str, space: int) -> int:
     """Number of characters of a word that fit into so many columns, at least one."""
     used = 0
     for k, c in enumerate(word):
         used += size(c)
-        if used > room:
+        if used > space:
             return max(k, 1)
     return len(word)
 

@@ -29,7 +29,7 @@ from jtruth.stats.ppi import gold_sample
 Codes = Int[np.ndarray, " samples"]
 _RARE = 0.15  # share of the samples in all strata but the largest, up to which these get half of the answers
 _TIED = 1e-9  # probabilities that differ by less are equal
-_FULLY_CROSSED = 5  # classes, above which it is only told whether the labels agree with the prediction
+_FULLY_CROSSED = 5  # classes, above which only the labels agree with the prediction
 _AGREEMENT = ("labels say another class", "labels are tied", "labels agree")
 UNEQUAL = (
     "the verified labels were chosen with unequal probabilities, in other strata than those of these labels "
@@ -99,12 +99,12 @@ def strata_of(labels: Labels, y_pred: Codes | None) -> tuple[Codes, tuple[str, .
     symbols = np.zeros(labels.num_samples, int) if y_pred is None else np.asarray(y_pred)
     cell, tops = by_vote(symbols, 1 if y_pred is None else labels.num_classes, shares)
     pairs, stratum = np.unique(np.stack([symbols, cell]), axis=1, return_inverse=True)
-    said = []
+    stratum_names = []
     for symbol, vote in pairs.T.tolist():
         text = _AGREEMENT[vote] if tops is None else "labels say "
         text += " or ".join(names[c] for c in np.flatnonzero([] if tops is None else tops[vote]))
-        said.append(text if y_pred is None else f"{names[symbol]} predicted, {text}")
-    return stratum.reshape(-1), tuple(said)
+        stratum_names.append(text if y_pred is None else f"{names[symbol]} predicted, {text}")
+    return stratum.reshape(-1), tuple(stratum_names)
 
 
 @seeded

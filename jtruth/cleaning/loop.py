@@ -150,8 +150,8 @@ def estimated_accuracy(state: State) -> float:
     """Accuracy of the state's model by unbiased counts (7), in [0, 1]: on held-out samples if any."""
     held_out = state.validation
     on = held_out if held_out.any() else np.ones(held_out.size, bool)
-    said = model_chances(state).argmax(axis=1)
-    unbiased = float(_truth(state, on)[np.arange(held_out.size), said][on].mean())
+    predicted = model_chances(state).argmax(axis=1)
+    unbiased = float(_truth(state, on)[np.arange(held_out.size), predicted][on].mean())
     return min(max(unbiased, 0.0), 1.0)
 
 

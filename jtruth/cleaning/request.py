@@ -44,8 +44,8 @@ _MOST_DRAWS, _LAYER_DRAWS = 200, 50  # of class posteriors
 # better, and one, fifty labels a picture, has 7.8, where it ranks much worse: nothing lies between.
 # (**) Not said on a screen: benchmarks/label_issues.py has how often its sign and its interval were right.
 
-# What the score of a strategy holds; the others have a score of their own.
-HELD = {
+# Meaning of the score of a strategy; the others have a score of their own.
+SCORES = {
     "risk": "expected reduction of the loss",
     "wrong_label": "P(wrong) by features",
     "sort_noise": "P(wrong) by the label",
@@ -116,7 +116,7 @@ def queue(
     advice = stopping_advice(state, min(_ADVISED, num_open), key=state.seed, effects=request.effects)
     forecast = {k: v for k, v in asdict(advice).items() if k not in ("worth_it", "sentence")}  # (**)
     counted = {} if wrong is None else {"expected_wrong": wrong.expected, "interval": list(wrong.interval)}
-    accuracy, what = state.trail[-1][1], HELD.get(state.strategy, "score")
+    accuracy, what = state.trail[-1][1], SCORES.get(state.strategy, "score")
     columns = (Column("score", what, form=".3g"), Column("reason", "why"))
     blocks = (
         Queue("queue", "Tasks to check, in order", "task", columns, rows),

@@ -47,7 +47,7 @@ class State(NamedTuple):
     strategy: str = "risk"
     seed: int = 0
     model: Any = None  # trained on what is known
-    answers: tuple[tuple[int, int], ...] = ()  # (sample, label) that the oracle said
+    answers: tuple[tuple[int, int], ...] = ()  # (sample, label) of the oracle
     pending: tuple[int, ...] = ()  # asked and not yet answered
     # How good the model was: number of answers, accuracy estimated from noisy labels, the true one or None.
     trail: tuple[tuple[int, float, float | None], ...] = ()

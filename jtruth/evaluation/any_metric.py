@@ -184,7 +184,7 @@ def metric_posterior(
         assumed, doubts = NOBODY, [ranges.ONLY_GOLD, *doubts]
     else:
         sources, doubts = {INDEPENDENT: independent_vectors(coded, num_draws)}, []
-        assumed = registry.granted(INDEPENDENT)
+        assumed = registry.assumption_of(INDEPENDENT)
     drawn: dict[str, np.ndarray] = {}
     for name, vectors in sources.items():
         parts: list[np.ndarray] = []

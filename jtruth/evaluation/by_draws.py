@@ -165,14 +165,14 @@ def checks_of_draws(found: LabelDraws, class_names: tuple) -> tuple[Check, ...]:
         numbers = by_number(found.run.rhat), by_number(found.run.ess)
         enough = good(*numbers, STANDARD._replace(max_rhat=_WORST, min_ess=_LEAST))
         poor = found.run.warnings and (found.run.divergences or not enough)
-        said = " ".join(found.run.warnings).rstrip(".") if poor else f"at worst {extremes(*numbers)}"
+        text = " ".join(found.run.warnings).rstrip(".") if poor else f"at worst {extremes(*numbers)}"
         verdict = "look first" if poor else "fits"
         worst = max((r for r in numbers[0].values() if np.isfinite(r)), default=None)
-        checks.append(Check("sampler", worst, None, verdict, said))
+        checks.append(Check("sampler", worst, None, verdict, text))
     if found.matrices is not None and found.matrices.shape[1]:
         chains = 1 if found.run is None else len(next(iter(found.run.samples.values())))
         parts = np.array_split(found.matrices, chains)
         switched = check_switching(np.array([part.mean(axis=0) for part in parts]), class_names)
-        said = (switched or "").rstrip(".") or "labelers are right more often than wrong in every chain"
-        checks.append(Check("switching", None, None, "look first" if switched else "fits", said))
+        text = (switched or "").rstrip(".") or "labelers are right more often than wrong in every chain"
+        checks.append(Check("switching", None, None, "look first" if switched else "fits", text))
     return tuple(checks)

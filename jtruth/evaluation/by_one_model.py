@@ -12,7 +12,7 @@ from jtruth._validation import choose
 from jtruth._validation.words import Read
 from jtruth.answers import Check
 from jtruth.evaluation import parts
-from jtruth.evaluation.assumptions.model_error import OVERALL, check_kind, dists_of, rests_on
+from jtruth.evaluation.assumptions.model_error import OVERALL, check_kind, dists_of, width_assumption
 from jtruth.evaluation.checks.verdicts import refused
 from jtruth.evaluation.habits import behaviour_of, with_repeats
 from jtruth.evaluation.inputs import as_labels, read_labels_alone
@@ -110,7 +110,7 @@ def quick_labelers(labels: Labels | Stream, *, key: Any = None, level: float = 0
     warnings = (*notes, *draws.warnings, QUICK.format(draws.how), ONLY_GOLD)
     return LabelerReport(
         level, tuple(map(str, state.classes)), rows, tuple(draws.prior.mean(axis=0).tolist()), warnings,
-        draws, stated(key), checks, suspicious=odd, target=parts.POPULATION, rests_on=rests_on(kind),
+        draws, stated(key), checks, suspicious=odd, target=parts.POPULATION, rests_on=width_assumption(kind),
         **_ONE_READING,
     )  # fmt: skip
 

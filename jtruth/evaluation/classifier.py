@@ -16,8 +16,8 @@ from jtruth._random import seeded, stream
 from jtruth._validation import present
 from jtruth.evaluation import by_draws, calibrated, inputs, methods, one_judge
 from jtruth.evaluation.assumptions import ranges
-from jtruth.evaluation.assumptions.model_error import PredictiveTable, rests_on
-from jtruth.evaluation.assumptions.registry import INDEPENDENT, check_assume, entries, granted
+from jtruth.evaluation.assumptions.model_error import PredictiveTable, width_assumption
+from jtruth.evaluation.assumptions.registry import INDEPENDENT, assumption_of, check_assume, entries
 from jtruth.evaluation.checks.first_look import look_at
 from jtruth.evaluation.checks.label_sets import with_classifier
 from jtruth.evaluation.checks.of_labels import REFUSED, all_refused
@@ -172,7 +172,7 @@ def _answer(
     if not unbiased and answer.method != "bayes":
         warnings += _beyond_shares(estimates(answer.table, answer.classes, answer.positive), data.level)
     learned = model.fit is not None and data.assume == INDEPENDENT
-    sentence = granted(INDEPENDENT, learned=learned) + (methods.TARS_TARGET if unbiased else "")
+    sentence = assumption_of(INDEPENDENT, learned=learned) + (methods.TARS_TARGET if unbiased else "")
     alone = [Assumption(INDEPENDENT, sentence, metrics, None, about)]
     order = [data.classes.index(name) for name in answer.classes if name in data.classes]
     p = model.prior[data.positive]  # of one class against the rest: (rest, positive)
@@ -183,6 +183,7 @@ def _answer(
         rows = worst_first(samples.worker_names, samples.labels_per_labeler(), ends)
     fields: dict[str, Any] = {"interval_kind": "posterior", "what_if": alone, "checks": (), **more}
     bare = data.labels is None or data.only_gold
+    predictive = fields["interval_kind"] == PREDICTIVE
     return Evaluation(
         method=answer.method, target=data.target, level=data.level, key=data.stated, metrics=metrics,
         posterior=about, cells=answer.table.cells(data.level), num_samples=data.y_pred.size,
@@ -193,7 +194,7 @@ def _answer(
         baselines={} if bare else {"majority_vote": _vote_metrics(data, answer)},
         warnings=tuple(dict.fromkeys(warnings)), fit=answer.fit, basis=(data, model),
         log_evidence=methods.log_evidence_of(answer, model, data),
-        rests_on=rests_on(data.labelers_are) if fields["interval_kind"] == PREDICTIVE else "", **fields,
+        rests_on=width_assumption(data.labelers_are) if predictive else "", **fields,
     )  # fmt: skip
 
 
@@ -277,7 +278,7 @@ def _vouched(data: Inputs, model: Model) -> Evaluation:
     answer = Tested("bayes", pooled, None, float("nan"), tuple(doubts), *data.answered)
     about = data.about(answer.table)
     dists = estimates(about, *data.answered)
-    assumption = Assumption(assume, granted(assume, learned=True), dists, None, about)
+    assumption = Assumption(assume, assumption_of(assume, learned=True), dists, None, about)
     key = stream(data.key, "vouched labelers")
     draws = evenly(list(ranges.labeler_draws(members, data.own_labels(), key).values()))
     labelers = [DrawsEstimate(column) for column in draws.T]
@@ -289,30 +290,30 @@ def _over_assumptions(data: Inputs, fit: JointPosterior, model: Model) -> Evalua
 
     `fit` is the model of independent errors. If no model has a result there is none.
     """
-    readings, doubts = ranges.readings(data, data.key, known={INDEPENDENT: fit})
-    if all(member.fit is None for member in readings):
+    base, doubts = ranges.base_models(data, data.key, known={INDEPENDENT: fit})
+    if all(member.fit is None for member in base):
         data.what_if = ranges.what_if(replace(data, normal=False))
-        if len(data.what_if[0]) == len(readings):
+        if len(data.what_if[0]) == len(base):
             none = methods.of_nothing(data, warnings=doubts)
             return _answer(data, none, model, (), interval_kind=PREDICTIVE, what_if=())
-    table = PredictiveTable({one.name: one.posterior for one in readings}, data.labelers_are)
+    table = PredictiveTable({one.name: one.posterior for one in base}, data.labelers_are)
     answer = Tested("bayes", table, None, float("nan"), (ranges.ONLY_GOLD, *doubts), *data.answered)
     labels = data.own_labels()
-    draws = ranges.labeler_draws(readings, labels, stream(data.key, "labelers of a range"))
+    draws = ranges.labeler_draws(base, labels, stream(data.key, "labelers of a range"))
     dists = ranges.labeler_dists(draws, labels, data.labelers_are)
     return _answer(data, answer, model, dists, interval_kind=PREDICTIVE, what_if=None)
 
 
 def _by_gold(data: Inputs, model: Model, fit: JointPosterior | None) -> Evaluation:
     """Combine labels and gold; `model` is for the checks, `fit` is independence without gold."""
-    labels, readings, doubts = data.own_labels(), [], []
+    labels, base, doubts = data.own_labels(), [], []
     if fit is not None and fit.identified:
-        readings, doubts = ranges.readings(data.without_gold(), data.key, known={INDEPENDENT: fit})
+        base, doubts = ranges.base_models(data.without_gold(), data.key, known={INDEPENDENT: fit})
     elif fit is not None:
         doubts = [by_gold.NO_MODEL.format(fit.warnings[0])]
-    posterior = by_gold.labels_posterior([one.fit for one in readings], labels)
+    posterior = by_gold.labels_posterior([one.fit for one in base], labels)
     drawn = by_gold.tables_by_gold(data, posterior, "tables by gold")
-    draws = ranges.labeler_draws(readings, labels, stream(data.key, "labelers beside gold"))
+    draws = ranges.labeler_draws(base, labels, stream(data.key, "labelers beside gold"))
     without = ranges.labeler_dists(draws, labels, data.labelers_are)
     counted = by_gold.labeler_tables_by_gold(labels, posterior, data.known, data.key)
     dists = by_gold.dists_by_gold(without, counted)
@@ -322,8 +323,8 @@ def _by_gold(data: Inputs, model: Model, fit: JointPosterior | None) -> Evaluati
     answer = methods.answer_of(drawn.counts, data, warnings=(*notes, *doubts))
     if data.num_gold == data.gold.size:  # then every model knows the classes
         truth = data.tables(drawn.counts)
-        readings = [one._replace(posterior=truth) if one.fit else one for one in readings]
-    rows = [*(ranges.row(m, data) for m in readings), *_by_ppi(data, posterior)]
+        base = [one._replace(posterior=truth) if one.fit else one for one in base]
+    rows = [*(ranges.row(m, data) for m in base), *_by_ppi(data, posterior)]
     return _answer(
         data, answer, model, dists, what_if=rows, advice=by_gold.advice(data, data.y_pred),
         checks=by_gold.random_gold_checks(data, posterior),
@@ -339,8 +340,10 @@ def _by_ppi(data: Inputs, posterior: np.ndarray) -> list[Assumption]:
     names = (*default_metrics(classes), *data.more)
     metrics = {name: named_metric(name, classes, positive) for name in names}
     how: dict[str, Any] = {"sample": sample, "table": table, "target": data.target}
-    rules = (("ppi", "verified labels correct the labels (PPI++)", how),
-             ("gold_only", "verified labels only", how | {"power": 0.0}))  # fmt: skip
+    rules: tuple[tuple[str, str, dict[str, Any]], ...] = (
+        ("ppi", "verified labels correct the labels (PPI++)", how),
+        ("gold_only", "verified labels only", how | {"power": 0.0}),
+    )
     return [
         Assumption(rule, sentence, {
             name: by_gold.ppi_metric(metric, y_pred, posterior, known, **options).dist

@@ -26,8 +26,8 @@ from jtruth._random import Key, host_rng, stream
 from jtruth._validation.words import number_of
 from jtruth.evaluation import groups as grouped
 from jtruth.evaluation import inputs
-from jtruth.evaluation.assumptions.model_error import DIFFERENCE, PredictiveTable, rests_on
-from jtruth.evaluation.assumptions.registry import ASSUMPTIONS, INDEPENDENT, check_assume, granted
+from jtruth.evaluation.assumptions.model_error import DIFFERENCE, PredictiveTable, width_assumption
+from jtruth.evaluation.assumptions.registry import ASSUMPTIONS, INDEPENDENT, assumption_of, check_assume
 from jtruth.evaluation.checks.first_look import look_at
 from jtruth.evaluation.checks.of_labels import refusal
 from jtruth.evaluation.checks.prior_sensitivity import doubts_of
@@ -64,7 +64,7 @@ TIES = "{} and {} are equal with probability {:.2f}; a tie counts half for each.
 MOST_TUPLES = 16
 _RIGHT, _LEARNED_TOTAL = 2 / 3, 3.0  # of a classifier's row where error rates are learned: 2 right, 1 wrong
 _RARELY = 0.005  # probability of a tie below which it is not worth a word
-_BY_TWOS = (
+_IN_PAIRS = (
     "{} classifiers make more than {} tuples of predictions, so they are compared in pairs; P(best) combines "
     "the pairs by a normal copula."
 )
@@ -87,7 +87,7 @@ class _Asked:
     @cached_property
     def drawn(self) -> list[tuple[TableDraws, TableDraws, Tuples]]:
         """For each base model: tables of these samples, of new ones, and the tuples of the latter."""
-        tables = [self.table] if isinstance(self.table, TableDraws) else [*self.table.readings.values()]
+        tables = [self.table] if isinstance(self.table, TableDraws) else [*self.table.by_model.values()]
         keys = [stream(self.key, "reading", k) for k in range(len(tables))]
         return [(one, *new_by_tuples(one.counts, self.what, k)) for one, k in zip(tables, keys, strict=True)]
 
@@ -115,7 +115,7 @@ class _Asked:
                 return new_difference(self.table, cells, int(_sign(metric)))
             _, later, what = self.drawn[0]
             return later.estimate(what.difference(metric, *pair))
-        most = self.what.most(metric, *pair, next(iter(self.table.readings.values())).counts[0].sum(axis=0))
+        most = self.what.most(metric, *pair, next(iter(self.table.by_model.values())).counts[0].sum(axis=0))
         if most == 0:
             return DrawsEstimate(np.zeros(1))
         here = self.table.dist(ones._replace(bounds=(-most, most)), DIFFERENCE)
@@ -201,7 +201,7 @@ def compare_classifiers(
     doubts = list(inputs.warnings(replace(data, y_pred=codes.ravel())))
     if measure.position is not None:
         doubts += few_of_classes(data, [measure.position], list(codes))
-    doubts += [_BY_TWOS.format(len(names), MOST_TUPLES)] if len(groups) > 1 else []
+    doubts += [_IN_PAIRS.format(len(names), MOST_TUPLES)] if len(groups) > 1 else []
     for number, (members, part, what) in enumerate(groups):
         part.key = stream(data.key, "compared", number)
         table, texts = judged_together(part, what)
@@ -212,12 +212,12 @@ def compare_classifiers(
     if data.labels is not None and not data.only_gold:  # share of all labels that each classifier repeats
         sample, _, label = data.labels.entries()
         agreement = dict(zip(names, (codes[:, sample] == label).mean(axis=1).tolist(), strict=True))
-    said = dict(zip(names, codes, strict=True))
+    predicted = dict(zip(names, codes, strict=True))
     now = dists[target == IN_SAMPLE]
     pairs = {} if margin else {pair: now.p_tie(*pair) for pair in now.differences if not decided[pair].same}
     ties = [TIES.format(*pair, p) for pair, p in pairs.items() if p > _RARELY]
     return comparison_of(
-        data, measure, dists, judged, said, doubts, ties, target=target, margin=float(margin),
+        data, measure, dists, judged, predicted, doubts, ties, target=target, margin=float(margin),
         at_least=None if at_least is None else float(at_least), agreement=agreement,
         decided=decided,
     )  # fmt: skip
@@ -278,7 +278,7 @@ def _group_dists(
     found = []
     for number, new in enumerate((True, False)):
         each = [of.value(metric, g, new) for g in range(len(names))]
-        columns = of.columns(metric, new) if of.whole else grouped.apart(each, of.key)
+        columns = of.columns(metric, new) if of.whole else grouped.independent_draws(each, of.key)
         pairs, points = {pair: two[1 - number] for pair, two in paired.items()}, [dist.mean for dist in each]
         compared = grouped.compared_pairs(np.array(points), _sign(metric), ordered=True)
         dists = grouped.dists_of(names, columns, pairs, _sign(metric), points, compared)
@@ -306,9 +306,11 @@ def comparison_of(
     open_ = isinstance(judged[0][1].table, PredictiveTable)
     refused = refusal(data.own_labels(), data.key) if open_ else ()
     if data.open:
-        assumed = BY_GOLD if data.num_gold else rests_on(data.labelers_are)
+        assumed = BY_GOLD if data.num_gold else width_assumption(data.labelers_are)
     else:
-        assumed = granted(str(data.assume) if data.model is None else INDEPENDENT, learned=data.model is None)
+        assumed = assumption_of(
+            str(data.assume) if data.model is None else INDEPENDENT, learned=data.model is None
+        )
     never = [
         f"The {metric.name} of {name!r} is undefined with probability {1 - dist.probability_defined:.2g}; "
         "probabilities are conditional on its being defined."
@@ -366,9 +368,9 @@ def _decided(judged: Sequence[Judged], metric: Metric) -> dict[Pair, Decided]:
             if isinstance(table, TableDraws):
                 first, second, size = np.einsum("dcs,kcs->kd", table.counts, cells)
                 dists = DrawsEstimate(first), DrawsEstimate(second)
-            else:  # readings say on how many of the samples one of both is right, the difference on which
+            else:  # base models say on how many of the samples one of both is right, the difference on which
                 dist = one.difference(asked, (a, b), False)
-                tables = [reading.mean_counts for reading in table.readings.values()]
+                tables = [model.mean_counts for model in table.by_model.values()]
                 *only, size = np.einsum("rcs,kcs->k", np.stack(tables), cells) / len(tables)
                 gap = np.append(dist.draws, dist.mean) * size * _sign(asked)
                 counts = [(np.maximum(sum(only), np.abs(gap)) + side * gap) / 2 for side in (1, -1)]
@@ -383,14 +385,14 @@ def _by_assumption(
 ) -> tuple[tuple[str, tuple[float, ...]], ...]:
     """The metric of every classifier under each base model, by its sentence."""
     first, rows = judged[0][1].table, []
-    for reading in first.readings if isinstance(first, PredictiveTable) else ():
+    for model in first.by_model if isinstance(first, PredictiveTable) else ():
         values = {  # of a name the first table that has it
-            name: one.table.readings[reading].estimate(one.what.of_one(metric, place)).mean
+            name: one.table.by_model[model].estimate(one.what.of_one(metric, place)).mean
             for members, one in reversed(judged)
-            if isinstance(one.table, PredictiveTable) and reading in one.table.readings
+            if isinstance(one.table, PredictiveTable) and model in one.table.by_model
             for place, name in enumerate(members)
         }
-        rows.append((ASSUMPTIONS[reading].sentence, tuple(values.get(name, np.nan) for name in names)))
+        rows.append((ASSUMPTIONS[model].sentence, tuple(values.get(name, np.nan) for name in names)))
     return tuple(rows)
 
 

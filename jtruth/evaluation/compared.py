@@ -28,7 +28,7 @@ from jtruth.stats.estimates import Estimate, check_level
 from jtruth.tables.metrics import Metric, of_one_class, title
 from jtruth.tables.pairs import Decided, NewDifference
 
-TOLD = 0.95  # probability from which it can be told who is better
+CLEAR = 0.95  # probability from which it can be told who is better
 _DRAWS, _MOST_ORDERED = 4000, 5  # of so many at most the whole order is shown
 _ORDINAL = ("1st", "2nd", "3rd", "4th", "5th")
 _AGREEMENT = (
@@ -66,7 +66,8 @@ class Dists:
     def ranks(self) -> Float[np.ndarray, "numbers ranks"]:
         """Probability of each of `values` to be first, second, ...; equal ones share their ranks."""
         if len(self.values) == 2:  # the exact distribution of their difference
-            first = self.p_better(*self.values)
+            one, other = self.values
+            first = self.p_better(one, other)
             return np.array([[first, 1 - first], [1 - first, first]])
         known = self.columns[~np.isnan(self.columns).any(axis=1)] * self.sign
         size = self.columns.shape[1]
@@ -221,7 +222,7 @@ class Comparison(Dists, Answer):
     def told(self) -> bool:
         """Whether the first of the ranking is clearly better than the second."""
         first, second = self.ranking[:2]
-        return self.p_better(first, second, self.margin) >= TOLD
+        return self.p_better(first, second, self.margin) >= CLEAR
 
     @property
     def unclear(self) -> bool:
@@ -272,7 +273,7 @@ class Comparison(Dists, Answer):
         def find(text: str) -> Quantity:
             found = named_quantity(text, self, self.noun, (self.metric, title(self.metric)))
             alone = self.interval_kind == parts.PREDICTIVE and not np.isnan(found.variance)  # of a difference
-            return found._replace(sure=TOLD) if alone else found
+            return found._replace(sure=CLEAR) if alone else found
 
         return require(self, find, requirements, confidence, self.num_gold, " > ".join(self.ranking[:2]))
 
@@ -283,8 +284,8 @@ class Comparison(Dists, Answer):
     def blocks(self) -> Document:
         """Build the document of the result."""
         metric, kind = title(self.metric), parts.interval_title(self.level, self.interval_kind)
-        said = [(text, dict(zip(self.names, v, strict=True))) for text, v in self.assumptions]
-        views = [{"sentence": text, "values": values} for text, values in said]
+        sentences = [(text, dict(zip(self.names, v, strict=True))) for text, v in self.assumptions]
+        views = [{"sentence": text, "values": values} for text, values in sentences]
         heads = [Column(("values", name), plain(name)) for name in self.ranking]
         rows, other = self._rows(), self.turned
         there = {"classifiers": _classifiers(other, metric).rows, "differences": other._rows()}
@@ -319,7 +320,7 @@ class Comparison(Dists, Answer):
         rows = difference_rows(self.differences, self.ranking, self.level)
         for row in rows:
             pair = row["first"], row["second"]
-            row |= {"first_better": self._said(pair), "second_better": self._said(pair[::-1])}
+            row |= {"first_better": self._p_stated(pair), "second_better": self._p_stated(pair[::-1])}
             only = self.of_pair(*pair)
             row |= {} if only is None else {
                 "only_first": dist_row(only.first, self.level), "mcnemar": only.mcnemar,
@@ -338,16 +339,16 @@ class Comparison(Dists, Answer):
         known = columns[~np.isnan(columns).any(axis=1)]
         return float((np.diff(known, axis=1) <= 0).all(axis=1).mean()) if len(known) else float("nan")
 
-    def _said(self, pair: Pair) -> float | None:
+    def _p_stated(self, pair: Pair) -> float | None:
         """P(the first of a pair is better); None if labels alone would make it too confident."""
         p, other = (self.p_better(one, two, self.margin) for one, two in (pair, pair[::-1]))
-        sure = self.interval_kind != parts.PREDICTIVE or max(p, other) >= TOLD
+        sure = self.interval_kind != parts.PREDICTIVE or max(p, other) >= CLEAR
         return p if sure else None
 
     def __repr__(self) -> str:
         first = self.ranking[0]
-        said = "which is best is not clear" if self.unclear else f"{first!r} is best with probability "
-        return f"Comparison({self.metric}: {said}{'' if self.unclear else format(self.best[first], '.2f')})"
+        text = "which is best is not clear" if self.unclear else f"{first!r} is best with probability "
+        return f"Comparison({self.metric}: {text}{'' if self.unclear else format(self.best[first], '.2f')})"
 
 
 def _sentence(comparison: Comparison, metric: str, kind: str) -> str:

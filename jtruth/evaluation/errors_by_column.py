@@ -44,7 +44,7 @@ from jtruth.labels import Labels
 Numbers = Float[np.ndarray, " n"]
 _FEW, _FEWEST, _MOST_CATEGORIES = 5, 10, 20  # labels in a category; of a labeler; categories of a column
 _MOST = 200_000  # labels of verified samples that are looked at
-_MOST_SAID, _SAY_CLASSES, _SAYS_MORE = 5, 6, 100
+_MOST_NAMED, _MOST_CLASSES, _ERRS_WEIGHT = 5, 6, 100
 _ID = re.compile(
     r"(.*[_ .-])?(id|uid|uuid|guid|idx|index|key|hash|url|uri|link)|unnamed: \d+|row.*|line|no\.?|#|"
 )
@@ -79,12 +79,12 @@ class ErrsOn(Answer):
         """A sentence for each labeler and column that are clearly associated, the clearest first."""
         ranked = sorted(  # which class he says tells more than that he errs
             (row for row in self.rows if row["clear"]),
-            key=lambda row: row["p_value"] * (_SAYS_MORE if row["does"] == "errs" else 1),
+            key=lambda row: row["p_value"] * (_ERRS_WEIGHT if row["does"] == "errs" else 1),
         )
         first: dict[tuple[str, str], dict[str, Any]] = {}
         for row in ranked:
             first.setdefault((row["worker"], row["column"]), row)
-        return tuple(map(_said, first.values()))
+        return tuple(map(_sentence, first.values()))
 
     def blocks(self) -> Document:
         """Build the document of the result."""
@@ -98,11 +98,11 @@ class ErrsOn(Answer):
         rows = [row | {"what": what, "with": _with(row)} for row, what in zip(self.rows, does, strict=True)]
         why = [f"Column {name!r} was skipped: {text}." for name, text in self.left_out.items()]
         found = self.findings
-        rest = [f"{len(found) - _MOST_SAID} more in the table."] if len(found) > _MOST_SAID else []
+        rest = [f"{len(found) - _MOST_NAMED} more in the table."] if len(found) > _MOST_NAMED else []
         blocks = (
             Table("errs_on.rows", title, "what", heads, rows, unit=None, say=str,
                   aside=("what", "with")),
-            sentence_notes("errs_on.findings", "Errors and columns", [*found[:_MOST_SAID], *rest], "look"),
+            sentence_notes("errs_on.findings", "Errors and columns", [*found[:_MOST_NAMED], *rest], "look"),
             sentence_notes("errs_on.warnings", "Notes on columns", [*self.warnings, *why], "say"),
             facts(**{"errs_on.fdr": self.fdr, "errs_on.level": self.level, "errs_on.num_gold": self.num_gold,
                      "errs_on.columns": self.columns, "errs_on.left_out": dict(self.left_out)}),
@@ -260,8 +260,8 @@ def round_step(spread: float) -> float:
 def _rows(labels: Labels, entries: tuple[np.ndarray, ...], asked: list[Explaining]) -> list[dict[str, Any]]:
     """A row for each labeler, column or category, and outcome that can be tested."""
     names, size, (labeler, label, true) = [*map(str, labels.class_names)], labels.num_classes, entries
-    said = [1] if size == 2 else range(size) if size <= _SAY_CLASSES else []
-    questions = {None: label != true} | {names[c]: label == c for c in said}
+    tested = [1] if size == 2 else range(size) if size <= _MOST_CLASSES else []
+    questions = {None: label != true} | {names[c]: label == c for c in tested}
     rows = []
     for one in asked:
         for says, y in questions.items():
@@ -377,7 +377,7 @@ def _warnings(labels: Labels, labeler: np.ndarray, rows: Sequence[dict[str, Any]
     return (*found, NOT_CAUSE) if any(row["clear"] for row in rows) else tuple(found)
 
 
-def _said(row: Mapping[str, Any]) -> str:
+def _sentence(row: Mapping[str, Any]) -> str:
     more, sign = ("more", 1) if row["points"] > 0 else ("less", -1)
     low, high = sorted((sign * row["low"], sign * row["high"]))
     size, low, high = (f"{v:.0f}" if abs(v) >= 10 else f"{v:.2g}" for v in (abs(row["points"]), low, high))

@@ -25,9 +25,9 @@ from jtruth.evaluation.groups import (
     FEW,
     PAIRED,
     Groups,
-    apart,
     compared_pairs,
     dists_of,
+    independent_draws,
     paired_shares,
     read_groups,
     same_items,
@@ -76,7 +76,10 @@ class LabelersByGroup(Answer):
         dists = {}
         for worker, mine in by_worker.items():
             key = stream(as_key(self.key), f"labelers apart, {worker}")
-            columns, points = apart(list(mine.values()), key), [dist.mean for dist in mine.values()]
+            columns, points = (
+                independent_draws(list(mine.values()), key),
+                [dist.mean for dist in mine.values()],
+            )
             dists[worker] = dists_of(tuple(mine), columns, self.paired.get(worker, {}), points=points)
         return dists
 
@@ -186,11 +189,11 @@ def _together(
     """One report of all labels; then each labeler in each group, with error rates in common."""
     labels = data.own_labels()
     report, given = evaluate_labelers(labels, gold=gold, key=key, level=level, **options), as_key(key)
-    (sample, labeler, label), readings = labels.entries(), {"vote": majority(labels.counts())}
+    (sample, labeler, label), posteriors = labels.entries(), {"vote": majority(labels.counts())}
     if data.num_gold:
-        readings = {"": labels_only_posterior(labels, stream(given, "labels only, of groups"))[0]}
+        posteriors = {"": labels_only_posterior(labels, stream(given, "labels only, of groups"))[0]}
     elif report.rows:
-        readings["learned"] = report.posterior.class_posterior
+        posteriors["learned"] = report.posterior.class_posterior
     kind, dists, all_rows = check_kind(options.get("labelers_are")), {}, {name: [] for name in groups.names}
     for t, worker in enumerate(map(str, labels.worker_names)):
         mine = np.flatnonzero(labeler == t)
@@ -198,7 +201,7 @@ def _together(
         there, place = np.unique(groups.group[rows], return_inverse=True)
         his = groups.only(there, place)
         truth = np.where(data.gold[rows] >= 0, data.gold[rows] == label[mine], -1)
-        for name, posterior in readings.items() if mine.size else ():
+        for name, posterior in posteriors.items() if mine.size else ():
             right = posterior[rows, label[mine]]
             if few := (truth >= 0).sum() < FEW:
                 symbol = symbols_of(right)
@@ -211,7 +214,9 @@ def _together(
             continue
         columns = next(iter(drawn.values()))
         if few:
-            columns = apart(model_error.dists_of(drawn, OVERALL, kind, his.sizes.astype(np.float64)), draw)
+            columns = independent_draws(
+                model_error.dists_of(drawn, OVERALL, kind, his.sizes.astype(np.float64)), draw
+            )
         dists[worker] = dists_of(his.names, columns, {}, pairs=compared_pairs(columns.mean(axis=0)))
         for (name, dist), n in zip(dists[worker].values.items(), his.sizes.tolist(), strict=True):
             low, high = dist.interval(level)[:2]

@@ -35,7 +35,7 @@ from jtruth._validation.words import LOOK, alike_note, number_in, plain, quoted
 from jtruth.answers import Column, Curve, Table, dist_row, facts
 from jtruth.answers.blocks import Facts, share_text
 from jtruth.evaluation import inputs
-from jtruth.evaluation.compared import TOLD, Dists, Pair, consistent, difference_rows, difference_table
+from jtruth.evaluation.compared import CLEAR, Dists, Pair, consistent, difference_rows, difference_table
 from jtruth.evaluation.gold.tables import gold_tables
 from jtruth.evaluation.over_time import (
     MOST_DAYS,
@@ -162,7 +162,7 @@ class Groups(NamedTuple):
         p, of_class = self.dists.p_better(first, second), f"share of class {self.positive!r}"
         if self.when is not None:
             return f"The {of_class} {self.trend(says)} ({kind})."
-        if p < TOLD:
+        if p < CLEAR:
             return (
                 f"It is not clear whether {says[first]} or {says[second]} has the larger {of_class}: "
                 f"P({plain(first)} larger) = {p:.2f} ({kind})."
@@ -177,7 +177,7 @@ class Groups(NamedTuple):
         start, *_, end = self.names
         rise, (largest, *_, smallest) = self.dists.p_better(end, start), self.dists.ranking
         went = f"rose with probability {rise:.2f}" if rise >= 0.5 else f"fell with probability {1 - rise:.2f}"
-        went = went if max(rise, 1 - rise) >= TOLD else "may have risen or fallen"
+        went = went if max(rise, 1 - rise) >= CLEAR else "may have risen or fallen"
         others = [
             f"{most} {says[one] if one not in (start, end) else plain(one)}"
             for most, one in (("largest for", largest), ("smallest for", smallest))
@@ -370,7 +370,7 @@ def _new_items(here: Draws, size: np.ndarray, covariance: np.ndarray, key: Key) 
     return betaincinv(hits + _JEFFREYS, size - hits + _JEFFREYS, ndtr(normal))
 
 
-def apart(dists: Sequence[Estimate], key: Key) -> Draws:
+def independent_draws(dists: Sequence[Estimate], key: Key) -> Draws:
     """Joint draws of distributions with independent errors."""
     rng = host_rng(key, "groups apart")
     each = [draws_of(dist) for dist in dists]

@@ -27,7 +27,7 @@ from jtruth.answers.data import plain_json
 from jtruth.evaluation import one_judge, parts
 from jtruth.evaluation.agreement import consensus_table
 from jtruth.evaluation.assumptions import ranges
-from jtruth.evaluation.assumptions.model_error import UNKNOWN_KIND, first_larger, rests_on
+from jtruth.evaluation.assumptions.model_error import UNKNOWN_KIND, first_larger, width_assumption
 from jtruth.evaluation.assumptions.registry import INDEPENDENT
 from jtruth.evaluation.checks.first_look import first_look
 from jtruth.evaluation.checks.of_labels import REFUSED, all_refused, missing_check
@@ -46,7 +46,7 @@ from jtruth.stats.estimates import Estimate
 from jtruth.tables.new_samples import new_shares
 from jtruth.tables.posterior import TableDraws
 
-SURE = 0.95  # probability from which a difference is clear, and a labeler is said to label at random
+SURE = 0.95  # probability from which a difference is clear, and a labeler labels at random
 _OFTEN, _MOST_CLASSES, _LISTED, _ENDS = 0.25, 12, 3, 12
 _MOST_SAVED, _FEWEST_SAVED = 200_000, 50  # numbers in a file of error rates, and draws
 _DRAWS = 4000  # of labelers' accuracies, to compare them
@@ -203,7 +203,7 @@ def clear_sentences(clear: Sequence[tuple[str, str]], clear_if: str, number: int
     if not clear:
         return []
 
-    def said(place: int, pairs: Sequence[tuple[str, str]], than: str) -> str:
+    def compared(place: int, pairs: Sequence[tuple[str, str]], than: str) -> str:
         who = Counter(pair[place] for pair in pairs).most_common(1)[0][0]
         others = [plain(pair[1 - place]) for pair in pairs if pair[place] == who]
         more = len(others) - _LISTED
@@ -212,7 +212,7 @@ def clear_sentences(clear: Sequence[tuple[str, str]], clear_if: str, number: int
 
     worst = Counter(pair[1] for pair in clear).most_common(1)[0][0]
     rest = [pair for pair in clear if pair[1] != worst]
-    sentences = [said(1, clear, "worse"), *([said(0, rest, "better")] if rest else [])]
+    sentences = [compared(1, clear, "worse"), *([compared(0, rest, "better")] if rest else [])]
     text = "; ".join(sentences)
     text = f"{clear_if[0].upper()}{clear_if[1:]}, {text}." if clear_if else f"{text}."
     more = [] if len(clear) == number * (number - 1) // 2 else ["The other differences are not clear."]
@@ -323,7 +323,7 @@ def report_of(data: Inputs, when: np.ndarray | None = None) -> LabelerReport:
         doubts = [] if alone else doubts
     else:
         known = {} if by_gold else {INDEPENDENT: fit}
-        members, doubts = ranges.readings(data.without_gold(), key, known=known, keep_all=True)
+        members, doubts = ranges.base_models(data.without_gold(), key, known=known, keep_all=True)
     warnings = tuple(dict.fromkeys((*data.notes, *doubts, *(fit.warnings if by_gold and not alone else ()))))
     odd = () if alone else suspicions(labels)
     if not by_gold and all(member.fit is None for member in members):
@@ -357,10 +357,10 @@ def report_of(data: Inputs, when: np.ndarray | None = None) -> LabelerReport:
     rows = with_repeats(rows, labels, level)
     if by_gold and labels.num_classes == 2:
         rows = _against_gold(rows, counted, data)
-    readings = tuple((member.name, member.sentence) for member in members)
+    sentences = tuple((member.name, member.sentence) for member in members)
     clear, clear_if = _clear(data, rows, draws, dists, fit, checks)
     if not by_gold and all_refused(checks):  # what each assumption says means nothing then
-        rows, readings = tuple(row | {"by_assumption": {}} for row in rows), ()
+        rows, sentences = tuple(row | {"by_assumption": {}} for row in rows), ()
         warnings = (REFUSED, *warnings)
     if fit.usable:
         habits, likely, changed = behaviour_of(labels, prior, fit.mean_matrices, data, when)
@@ -372,7 +372,7 @@ def report_of(data: Inputs, when: np.ndarray | None = None) -> LabelerReport:
         warnings=warnings if by_gold else (*warnings, ONLY_GOLD), posterior=fit, key=data.stated,
         checks=(*first, *checks), assumed=() if by_gold else (parts.MORE_RIGHT,), suspicious=odd,
         target=data.target, interval_kind="posterior" if by_gold else parts.PREDICTIVE,
-        rests_on=tables.BY_GOLD if by_gold else rests_on(data.labelers_are), assumptions=readings,
+        rests_on=tables.BY_GOLD if by_gold else width_assumption(data.labelers_are), assumptions=sentences,
         clear=clear, clear_if=clear_if,
         dists={str(name): dist for name, dist in zip(labels.worker_names, dists, strict=True)},
         advice=tables.advice(data, None) if by_gold else (),

@@ -199,8 +199,8 @@ def vote_table(data: Inputs, *, gold: bool = False) -> np.ndarray:
 def answer_by(data: Inputs, model: Model, key: Array, method: str = "bayes") -> Tested:
     """Posterior of the table by a method, given a label model."""
     if method == VOTE:
-        said = (_VOTED,) if data.noise is None and data.prior is None else (_VOTED, _VOTE_ALONE)
-        return answer_of(vote_table(data, gold=True)[None], data, method, said)
+        notes = (_VOTED,) if data.noise is None and data.prior is None else (_VOTED, _VOTE_ALONE)
+        return answer_of(vote_table(data, gold=True)[None], data, method, notes)
     if model.refusal is not None:
         return of_nothing(data, method)
     if data.noise is not None and method == "bayes" and known_by_draws(data.noise):

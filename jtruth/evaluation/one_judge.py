@@ -103,20 +103,20 @@ def worth_words(
 
 def labels_of_columns(**columns: Any) -> Labels:
     """Labels of two labelers, each a sequence in the order of the samples, or a dict or Series by task id."""
-    ids, said = {}, {}
+    ids, entries = {}, {}
     for name, column in columns.items():
         keyed = isinstance(column, Mapping)
         if keyed or hasattr(column, "iloc"):
             ids[name] = list(column if keyed else column.index)
-        said[name] = as_list(list(column.values()) if keyed else column, name)
-    if len(ids) < 2 and len(set(map(len, said.values()))) > 1:
-        numbers = " and ".join(f"{name} has {len(one)} entries" for name, one in said.items())
+        entries[name] = as_list(list(column.values()) if keyed else column, name)
+    if len(ids) < 2 and len(set(map(len, entries.values()))) > 1:
+        numbers = " and ".join(f"{name} has {len(one)} entries" for name, one in entries.items())
         raise ValueError(f"{numbers}: give one entry of each per sample, or dicts or Series by task id")
-    usual = next(iter(ids.values()), list(range(len(next(iter(said.values()))))))
-    tasks = [task for name in said for task in ids.get(name, usual)]
+    usual = next(iter(ids.values()), list(range(len(next(iter(entries.values()))))))
+    tasks = [task for name in entries for task in ids.get(name, usual)]
     order = None if usual == list(range(len(usual))) else tuple(dict.fromkeys(tasks))
-    workers = [name for name in said for _ in said[name]]
-    labels = [one for name in said for one in said[name]]
+    workers = [name for name in entries for _ in entries[name]]
+    labels = [one for name in entries for one in entries[name]]
     return Labels.from_long(tasks, workers, labels, tasks=order, missing="drop", allow_unlabelled=True)
 
 

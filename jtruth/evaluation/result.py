@@ -331,7 +331,7 @@ def _headline(result: Evaluation, rows: Mapping[str, Row], kind: str) -> str:
     if all(row["mean"] is None for row in rows.values()):
         return "Not identified: these labels do not determine how good the classifier is."
     sure, open_, ends = [], [], ("mean",) if result.method in TAKEN else ("mean", "low", "high")
-    said = {} if result.verified is None else one_judge.NAMES
+    renamed = {} if result.verified is None else one_judge.NAMES
     few = next((text for text in result.warnings if text.startswith(parts.FEW_GOLD)), "")
     few = few.removeprefix(parts.UNCERTAIN).partition(". ")[0]
     rare = {name for name in rows if of_one_class(name)}
@@ -346,9 +346,9 @@ def _headline(result: Evaluation, rows: Mapping[str, Row], kind: str) -> str:
         part = 0.5 if signed else 1.0
         low, high = (None if row[end] is None else part * row[end] for end in ("low", "high"))
         if parts.undetermined(low, high) or (few and name in rare):
-            open_.append(said.get(name, parts.metric_title(name)))
+            open_.append(renamed.get(name, parts.metric_title(name)))
         else:
-            sure.append(f"{said.get(name, parts.metric_title(name))} {text}")
+            sure.append(f"{renamed.get(name, parts.metric_title(name))} {text}")
     truth = TAKEN.get(result.method) or parts.taken_as_true(result.num_gold, result.num_calibration)
     about, why = parts.ABOUT[result.target], few
     if not why and result.interval_kind == parts.PREDICTIVE:
@@ -363,12 +363,12 @@ def _headline(result: Evaluation, rows: Mapping[str, Row], kind: str) -> str:
 
 def _metrics(result: Evaluation, rows: Mapping[str, Row], kind: str) -> list[Block]:
     naive, title = result.baselines.get("majority_vote", {}), parts.metric_title
-    said = {} if result.verified is None else one_judge.NAMES
+    renamed = {} if result.verified is None else one_judge.NAMES
     of = {c: {n.removesuffix(f"[{c}]"): n for n in rows if n.endswith(f"[{c}]")} for c in result.classes}
     of = {c: names for c, names in of.items() if names and len(result.classes) > 2}
     single = {name for names in of.values() for name in names.values()}
     single |= {name for name in rows if of_one_class(name) and "recall" not in result.headline}
-    single |= {"false_alarm_rate"} if said else set()
+    single |= {"false_alarm_rate"} if renamed else set()
     main = [
         {"metric": name, **row, "majority_vote": naive.get(name)}
         for name, row in rows.items() if name not in single
@@ -386,7 +386,7 @@ def _metrics(result: Evaluation, rows: Mapping[str, Row], kind: str) -> list[Blo
     blocks: list[Block] = [
         Table("metrics", "Metrics" if exact else f"Metrics, with {kind}s", "metric", tuple(columns), main,
               " ".join(notes), "majority_vote", missing="not identified" if nothing else "undefined",
-              by_name=True, aside=("majority_vote",), say=lambda name: said.get(name) or title(name))
+              by_name=True, aside=("majority_vote",), say=lambda name: renamed.get(name) or title(name))
     ]  # fmt: skip
     if of:
         heads = tuple(dist_column(m, title(m), ".2f") for m in next(iter(of.values())))

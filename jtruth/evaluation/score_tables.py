@@ -48,7 +48,7 @@ RARE = (
 class PredictiveCurves(NamedTuple):
     """Curves under each base model; one number of the curve has a predictive distribution."""
 
-    readings: Mapping[str, Curves]  # by the name of the assumption
+    by_model: Mapping[str, Curves]  # by the name of the assumption
     labelers_are: str
     num_samples: int
 
@@ -57,13 +57,13 @@ class PredictiveCurves(NamedTuple):
     @property
     def num_thresholds(self) -> int:
         """One more than the number of bins."""
-        return next(iter(self.readings.values())).num_thresholds
+        return next(iter(self.by_model.values())).num_thresholds
 
     def dist(
         self, of: Callable[[Curves], DrawsEstimate], bounds: tuple[float | int, float | int] = (0, 1)
     ) -> DrawsEstimate:
         """Predictive distribution of a number of the curve; a point if it is the same for all curves."""
-        draws, (low, high) = {name: of(one).draws for name, one in self.readings.items()}, map(float, bounds)
+        draws, (low, high) = {name: of(one).draws for name, one in self.by_model.items()}, map(float, bounds)
         bins = np.arange(1.0, self.num_thresholds)
         other = of(curves(np.stack([[bins, bins], [bins, bins[::-1] ** 2]])))  # arbitrary tables
         if len(np.unique(np.concatenate([other.draws, *draws.values()]))) == 1:
@@ -94,7 +94,7 @@ class PredictiveCurves(NamedTuple):
 def for_new(whole: Curves | PredictiveCurves, key: Key) -> Curves | PredictiveCurves:
     """Curves of new samples, given those of these samples; see `tables.new_samples`."""
     if isinstance(whole, PredictiveCurves):
-        return whole._replace(readings={name: _new(one, key) for name, one in whole.readings.items()})
+        return whole._replace(by_model={name: _new(one, key) for name, one in whole.by_model.items()})
     return _new(whole, key)
 
 
@@ -114,9 +114,9 @@ def learned_curves(data: inputs.Inputs, coded: Codes) -> tuple[Curves | Predicti
     """Curves by gold or by the base models, and warnings; ValueError if no model can be fitted."""
     table, doubts, _ = learned_table(with_bins(data, coded), "curves by gold", _NOTHING, rising=data.positive)
     if isinstance(table, PredictiveTable):
-        tables = {name: thinned([one], DRAWS).counts for name, one in table.readings.items()}
-        readings = {name: curves(against_rest(counts, data.positive)) for name, counts in tables.items()}
-        return PredictiveCurves(readings, data.labelers_are, coded.size), tuple(doubts)
+        tables = {name: thinned([one], DRAWS).counts for name, one in table.by_model.items()}
+        by_model = {name: curves(against_rest(counts, data.positive)) for name, counts in tables.items()}
+        return PredictiveCurves(by_model, data.labelers_are, coded.size), tuple(doubts)
     whole = curves(against_rest(table.counts[::2], data.positive))
     rare = (RARE,) if min(whole.share.mean, 1 - whole.share.mean) < _RARE_SHARE else ()
     return whole, (*rare, *doubts)

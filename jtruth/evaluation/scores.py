@@ -22,8 +22,8 @@ from jtruth.answers.blocks import check_notes, dist_column, facts, facts_of, how
 from jtruth.answers.data import dist_row, plain_json
 from jtruth.evaluation import inputs, one_judge, parts
 from jtruth.evaluation import score_tables as tables
-from jtruth.evaluation.assumptions.model_error import rests_on
-from jtruth.evaluation.assumptions.registry import ASSUMPTIONS, INDEPENDENT, granted
+from jtruth.evaluation.assumptions.model_error import width_assumption
+from jtruth.evaluation.assumptions.registry import ASSUMPTIONS, INDEPENDENT, assumption_of
 from jtruth.evaluation.checks import first_look
 from jtruth.evaluation.checks.of_labels import REFUSED, refusal
 from jtruth.evaluation.gold.tables import BY_GOLD
@@ -105,7 +105,7 @@ class ScoreEvaluation(Answer):
             return ()
         return tuple(
             parts.Assumption(name, ASSUMPTIONS[name].sentence, {n: getattr(one, n) for n in AREAS}, None, one)
-            for name, one in self.curves.readings.items()
+            for name, one in self.curves.by_model.items()
         )
 
     @property
@@ -246,7 +246,7 @@ def checked_cost(cost: tuple[Number, Number]) -> tuple[float, float]:
 
 
 AVERAGES = ("macro", "weighted")
-_MOST_CURVES = 6  # that can be told apart
+_MOST_CURVES = 6  # that can be distinguished
 
 
 @dataclass(frozen=True, repr=False)
@@ -383,12 +383,12 @@ def judged(
     kind = "posterior"
     if not data.open:
         drawn, doubts = tables.score_tables(data, coded, values)
-        whole, assumed = curves(against_rest(drawn, data.positive)), granted(INDEPENDENT)
+        whole, assumed = curves(against_rest(drawn, data.positive)), assumption_of(INDEPENDENT)
     else:
         whole, doubts = tables.learned_curves(data, coded)
         assumed = BY_GOLD
         if not data.num_gold:
-            kind, assumed = parts.PREDICTIVE, rests_on(data.labelers_are)
+            kind, assumed = parts.PREDICTIVE, width_assumption(data.labelers_are)
             doubts = (*refusal(data.own_labels(), data.key), *doubts)
     counted = whole
     if data.target == parts.POPULATION:

@@ -201,9 +201,10 @@ def preferences(
     pairs = len(np.unique(found.pair, axis=0)) if rows else 0
     for many, most_rows, what in ((len(found.judges), len(judges), "judges"), (pairs, len(wins), "pairs")):
         notes += [f"The table shows {most_rows} of {many} {what}."] * (most_rows < many)
+    assumed = _ASSUMED.get(rule) or model_error.width_assumption(kind)
     return Preferences(
-        level, found.systems, rule, _ASSUMED.get(rule) or model_error.rests_on(kind), wins, rows, order,
-        judges, of_judges.matrix_rows(labels, matrices, level),
+        level, found.systems, rule, assumed, wins, rows, order, judges,
+        of_judges.matrix_rows(labels, matrices, level),
         "verified preferences" if has_gold else "if judges err independently",
         (*of_judges.remarks(found, judges), *notes, *found.notes), stated(key), found,
     )  # fmt: skip
@@ -230,7 +231,7 @@ def _what_is_true(
         return answer.rule, dist, None if by_gold else answer.source, doubts
     data = read_labels_alone(labels, key=asked["key"], labelers_are=asked["labelers_are"])
     fit = ranges.labels_fit(data)
-    members, doubts = ranges.readings(data, asked["key"], known={INDEPENDENT: fit}, keep_all=True)
+    members, doubts = ranges.base_models(data, asked["key"], known={INDEPENDENT: fit}, keep_all=True)
     drawn = {m.name: new_win_rates(m.posterior.counts.sum(axis=2), found, rng) for m in members}
     if not fit.usable or not drawn:
         return "answers", None, None, doubts

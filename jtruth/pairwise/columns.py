@@ -64,7 +64,7 @@ def roles_of(
     columns: Columns, plan: FilePlan, systems: tuple[str, ...] = (), order: str | None = None
 ) -> tuple[Roles, list[str]]:
     """Columns by the options, by their names, by their cells; and notes."""
-    _check_said(columns, plan, systems, order)
+    _check_columns(columns, plan, systems, order)
     named = (systems[0], systems[1]) if systems else _pair_by_names(columns)
     pair = named or _pair_by_cells(columns)
     rest = [name for name in columns.free if name not in (pair or ())]
@@ -131,10 +131,10 @@ def _pair_by_names(columns: Columns) -> tuple[str, str] | None:
     return known[0] if known else next(others, None)
 
 
-def _check_said(columns: Columns, plan: FilePlan, systems: tuple[str, ...], order: str | None) -> None:
-    said = {"systems": systems, "task": plan.task, "order": (order,), "worker": (plan.worker,),
+def _check_columns(columns: Columns, plan: FilePlan, systems: tuple[str, ...], order: str | None) -> None:
+    given = {"systems": systems, "task": plan.task, "order": (order,), "worker": (plan.worker,),
             "label": (plan.label,), "labelers": plan.labelers}  # fmt: skip
-    for role, names in said.items():
+    for role, names in given.items():
         for name in names or ():
             if name is not None:
                 check_columns(columns.header, {role: name}, columns.table.source)
@@ -142,14 +142,14 @@ def _check_said(columns: Columns, plan: FilePlan, systems: tuple[str, ...], orde
         raise ValueError(f"systems lists {len(systems)} columns; give the two that hold the systems")
 
 
-def _order(columns: Columns, rest: list[str], pair: tuple[str, str] | None, said: str | None) -> str | None:
-    if said is None:
+def _order(columns: Columns, rest: list[str], pair: tuple[str, str] | None, given: str | None) -> str | None:
+    if given is None:
         return next((n for n in rest if _called_order(n) and _is_order(columns, n, pair)), None)
-    if not _is_order(columns, said, pair):
-        text = f"column {said!r} holds {quoted(columns.values(said))}, which do not show which came first"
+    if not _is_order(columns, given, pair):
+        text = f"column {given!r} holds {quoted(columns.values(given))}, which do not show which came first"
         advice = "Write AB and BA, no and yes (swapped), or the name of the system"
         raise ValueError(columns.table.source.says(f"{text}. {advice}"))
-    return said
+    return given
 
 
 def _called_order(name: str) -> bool:
@@ -248,11 +248,11 @@ def _answers(
 
 def _votes(columns: Columns, free: list[str], plan: FilePlan) -> list[str]:
     """Columns of judges: with numbers, or with the mapped words or two names of systems."""
-    raters, said = list(filter(is_rater, free)), set(map(str.casefold, plan.map or ()))
+    raters, given = list(filter(is_rater, free)), set(map(str.casefold, plan.map or ()))
     words = {n: {w.casefold() for w in columns.values(n) if code_of(w) is None} for n in free}
-    systems = set().union(*(words[n] for n in raters)) - said
+    systems = set().union(*(words[n] for n in raters)) - given
     systems = systems if len(systems) == 2 else set()
-    judge = {n: words[n] <= said | systems or columns.numbers(n) for n in raters}
+    judge = {n: words[n] <= given | systems or columns.numbers(n) for n in raters}
     return [n for n in free if judge.get(n, words[n] and words[n] <= systems)]
 
 
@@ -283,9 +283,9 @@ def code_of(text: str) -> int | None:
 
 def codes_of(columns: Columns, names: Sequence[str], plan: FilePlan) -> dict[str, tuple[int | None, str]]:
     """(code, word) of every different cell of these columns, in the words of the plan."""
-    said = {key.casefold(): name for key, name in (plan.map or {}).items()}
+    given = {key.casefold(): name for key, name in (plan.map or {}).items()}
     classes, silent = plan.classes or (), {word.casefold() for word in plan.silent}
-    words = {c: said.get(c.strip().casefold(), c.strip()) for name in names for c in columns[name]}
+    words = {c: given.get(c.strip().casefold(), c.strip()) for name in names for c in columns[name]}
     words |= {c: classes[int(w)] for c, w in words.items() if w.isdecimal() and int(w) < len(classes)}
     numbers = {number_in(word) for word in words.values() if says_something(word)}
     by_number = _by_number(numbers) if numbers and all(n == n for n in numbers) else {}

@@ -139,7 +139,7 @@ def _rows(columns: Columns, roles: Roles, plan: FilePlan) -> tuple[list[_Row], l
     sides = sides_of(columns, roles, plan) if roles.systems is None else ("", "")
     a_of, b_of = (columns[n] for n in roles.systems) if roles.systems else ([n] * size for n in sides)
     order = columns[roles.order] if roles.order else None
-    said = set(map(str.casefold, columns.values(roles.order))) if roles.order else set()
+    orders = set(map(str.casefold, columns.values(roles.order))) if roles.order else set()
     judges = columns[roles.judge] if roles.judge else ()
     usual = False if roles.systems or roles.how == "orders" else None
     rows, lost, bad = [], Counter(), []
@@ -149,7 +149,7 @@ def _rows(columns: Columns, roles: Roles, plan: FilePlan) -> tuple[list[_Row], l
             a, b = a_of[k].strip(), b_of[k].strip()
             code, word = (cell, "") if isinstance(cell, int) else codes[cell]
             code = {b.casefold(): SECOND, a.casefold(): FIRST}.get(word.casefold(), code)
-            shown = usual if order is None else exchanged_in(order[k].strip().casefold(), a, b, said)
+            shown = usual if order is None else exchanged_in(order[k].strip().casefold(), a, b, orders)
             exchanged = None if shown is None or roles.how == "won" else shown != game
             if not (a and b) or (code is None and a != b):
                 bad.append((k, cell if a and b else ""))

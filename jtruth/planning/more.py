@@ -40,7 +40,7 @@ class Offer(NamedTuple):
     each: tuple[int, ...] = (1, 2, 3)  # more labels of each sample
     verified: tuple[int, ...] = (30, 100)  # true classes of samples at random
     cost_label: float = 1.0
-    cost_gold: float = np.inf  # of a verified label; infinite: not said
+    cost_gold: float = np.inf  # of a verified label; infinite: not given
     new: tuple[int, ...] = (30, 100, 300)  # verified new samples, where fewer than those are not verified
 
     __repr__ = one_line
@@ -82,16 +82,16 @@ class MoreData(Answer):
         )  # fmt: skip
         what = "the class shares" if self.metric == "prevalence" else self.metric
         last = {(bool(row["num_gold"]), bool(row["num_new"])): row for row in self.rows[1:]}
-        now = _said(self.rows[0]["width"])
-        text = [f"{_said(row['width'])}{' (no change)' * (_said(row['width']) == now)} with {row['buy']}"
-                for row in last.values()]  # fmt: skip
+        now = _width_text(self.rows[0]["width"])
+        widths = [(_width_text(row["width"]), row["buy"]) for row in last.values()]
+        text = [f"{width}{' (no change)' * (width == now)} with {buy}" for width, buy in widths]
         first = f"The {100 * self.level:g} % interval of {what} for {_MEANT[self.target]} has width "
         first += now + (". It would be " if text else "")
         about = f"{self.metric[0].upper()}{self.metric[1:]} of {_MEANT[self.target]}; key {self.key}"
         return Document("How many more labels?", about, f"{first}{series(text) if text else ''}.", blocks)
 
 
-def _said(width: float | None) -> str:
+def _width_text(width: float | None) -> str:
     return "undetermined" if width is None else f"{width:.2f}"
 
 
@@ -135,7 +135,7 @@ def more_data(
     >>> [row["buy"] for row in found.rows], found.rows[2]["width"] < found.rows[0]["width"]
     (['nothing', '1 more label each', '30 verified labels'], True)
     """
-    said, key = stated(key), as_key(key)
+    reported, key = stated(key), as_key(key)
     num_sets = num_sets or (_SETS if labels.num_labels <= _QUICK else 2)
     check_whole(num_sets=num_sets)
     check_not_negative(offer.cost_label, "cost_label")
@@ -178,7 +178,7 @@ def more_data(
                         for name, v in (("width", float(np.mean(found))), ("sd", sd))}})  # fmt: skip
     asked = {"target": "population", "level": 0.95} | options
     doubts = ("The classifier is hypothetical; give --predictions if there is one.",) if guessed else ()
-    return MoreData(metric, asked["target"], asked["level"], offer, tuple(rows), num_sets, said, doubts)
+    return MoreData(metric, asked["target"], asked["level"], offer, tuple(rows), num_sets, reported, doubts)
 
 
 def _plans(offer: Offer, known: np.ndarray, target: str) -> list[tuple[int, int, int]]:

@@ -97,7 +97,7 @@ ANSWERS = {
         jt.Labels.from_matrix(np.where(np.arange(N)[:, None] % 3 == np.arange(3), -1, Z), 2), PRED, 5,
         rates=(np.tile([[0.8, 0.2], [0.2, 0.8]], (3, 1, 1)), EVEN)),
     "GoldRequest": lambda: ask_next(LABELS, 5, y_pred=PRED, gold=jt.io.Gold(GOLD)),
-    "Sensitivity": lambda: jt.evaluate(PRED, LABELS, **KNOWN).sensitivity_analysis("prior", values=[0.3, 0.5]),
+    "Sensitivity": lambda: ANSWERS["Evaluation"]().sensitivity_analysis("prior", values=[0.3, 0.5]),
     "ModelComparison": models,
     "CalibrationReport": lambda: evaluate_calibration(*experts()[::-1], method="temperature", split=2),
     "Advice": lambda: Advice(0.004, -0.01, 0.02, 0.001, 0.6, 20, True, "More cleaning may be worthwhile"),

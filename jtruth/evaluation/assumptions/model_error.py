@@ -47,7 +47,7 @@ NO_DRAWS = (
     "assumption use assumptions[k].posterior.draws(...)"
 )
 NO_EFFECT = "labelers_are={!r} has no effect here, because the verified labels measure the label errors."
-# How far a reading of labels is off: slope, mean over sources of the log of the scale tau (in logits), its
+# Errors of estimates from labels: slope, mean over sources of the log of the scale tau (in logits), its
 # standard deviation. By what is asked: a metric of the whole table and labelers' accuracies, a metric of one
 # class, the share of a class or cell, a difference of classifiers (as a share of the most that it could be),
 # a difference of labelers' accuracies.
@@ -91,7 +91,7 @@ def of_no_effect(labelers_are: str) -> tuple[str, ...]:
     return () if labelers_are == UNKNOWN_KIND else (NO_EFFECT.format(labelers_are),)
 
 
-def rests_on(labelers_are: str) -> str:
+def width_assumption(labelers_are: str) -> str:
     """The assumption of the predictive distribution, in a sentence."""
     if labelers_are == PEOPLE:
         return (
@@ -130,11 +130,11 @@ def size_of(model: TableDraws, metric: Metric) -> float:
     return max(float((below * model.mean_counts).sum()), 1.0)
 
 
-def parts_of(readings: Iterable[Opinion], error: tuple[float, float, float]) -> list[Opinion]:
+def parts_of(opinions: Iterable[Opinion], error: tuple[float, float, float]) -> list[Opinion]:
     """Components of the mixture: one for each base model and node of tau."""
     slope, log_tau, spread = error
     taus = np.exp(log_tau + spread * _NODES)
-    return [(slope * m, float(np.hypot(slope * scale, tau))) for m, scale in readings for tau in taus]
+    return [(slope * m, float(np.hypot(slope * scale, tau))) for m, scale in opinions for tau in taus]
 
 
 def shares_of(labelers_are: str, group: str) -> dict[str, float]:
@@ -215,17 +215,17 @@ def first_larger(
 class PredictiveTable(TablePosterior, eqx.Module):
     """Count tables under the base models, with the errors of such estimates on public data."""
 
-    readings: dict[str, TableDraws]  # by the name of the assumption
+    by_model: dict[str, TableDraws]  # by the name of the assumption
     labelers_are: str = eqx.field(static=True)
 
     @property
     def shape(self) -> tuple[int, int]:
         """Numbers of classes and symbols."""
-        return next(iter(self.readings.values())).shape
+        return next(iter(self.by_model.values())).shape
 
     @property
     def _predicted(self) -> np.ndarray:
-        return next(iter(self.readings.values())).counts[0].sum(axis=0)
+        return next(iter(self.by_model.values())).counts[0].sum(axis=0)
 
     def estimate(self, metric: str | Metric) -> DrawsEstimate:
         """Distribution of a metric; a point if the predictions determine it."""
@@ -238,7 +238,7 @@ class PredictiveTable(TablePosterior, eqx.Module):
 
     def dist(self, metric: Metric, group: str = OVERALL) -> DrawsEstimate:
         """Distribution of any number of the table, given its row in the table of errors."""
-        tables = self.readings.items()
+        tables = self.by_model.items()
         size = float(np.mean([size_of(table, metric) for _, table in tables]))
         draws = {name: np.asarray(metric.of_table(table.counts), np.float64) for name, table in tables}
         return dist_of(draws, group, self.labelers_are, size, metric.bounds)
@@ -252,7 +252,7 @@ class PredictiveTable(TablePosterior, eqx.Module):
         size = float(self._predicted[symbol])
         if size == 0:
             return DrawsEstimate(np.zeros(1))
-        columns = {name: table.counts[:, :, symbol] for name, table in self.readings.items()}
+        columns = {name: table.counts[:, :, symbol] for name, table in self.by_model.items()}
         draws = {name: column[:, true] / column.sum(axis=1) for name, column in columns.items()}
         dist = dist_of(draws, CLASS, self.labelers_are, size)
         return DrawsEstimate(dist.draws * size, middle=dist.mean * size)

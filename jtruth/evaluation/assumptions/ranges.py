@@ -108,9 +108,9 @@ def members(
     return [member for member in answers if member.name not in leave], doubts
 
 
-def readings(data: Inputs, key: Key, **options: Any) -> tuple[list[parts.Assumption], list[str]]:
+def base_models(data: Inputs, key: Key, **options: Any) -> tuple[list[parts.Assumption], list[str]]:
     """The base models of predictive distributions, and warnings; `options` as for `members`."""
-    return members([entry for entry in entries(data) if entry.reading], data, key, **options)
+    return members([entry for entry in entries(data) if entry.base], data, key, **options)
 
 
 def _disagree(fit: JointPosterior) -> bool:

@@ -146,7 +146,7 @@ class Entry(NamedTuple):
     fit: Fitter
     takes: Callable[[int, int], bool] = lambda classes, symbols: True  # numbers of classes and symbols
     listed: bool = True  # a line of what-if
-    reading: bool = False  # one of the readings of which predictive distributions are made (`model_error`)
+    base: bool = False  # one of the base models of predictive distributions (`model_error`)
     last_resort: bool = False  # never too large, and asked where nothing else has an answer
     group: str | None = None  # the word for `assume` under which it answers, pooled with others of the group
     assumed: str = ""  # what an answer under that word takes for granted; by default `sentence` without "if"
@@ -166,9 +166,9 @@ _COVERAGE = (
 
 _ENTRIES = (
     Entry("majority_vote", "if the majority is right on every sample", majority_votes,
-          reading=True),
+          base=True),
     Entry("independent", "if errors are independent given the class", latent_classes("independent"),
-          reading=True, last_resort=True, group="independent",
+          base=True, last_resort=True, group="independent",
           assumed="classifier and labelers err independently of one another, given the true class"),
     Entry("labeler_strata", "if some samples are hard for the labelers only",
           latent_classes("labeler_strata"),
@@ -204,7 +204,7 @@ def entries(data: Inputs) -> list[Entry]:
     return [entry for entry in ASSUMPTIONS.values() if entry.takes(classes, symbols)]
 
 
-def granted(word: str, *, learned: bool = False) -> str:
+def assumption_of(word: str, *, learned: bool = False) -> str:
     """The assumption behind a value of `assume`; for learned rates with its coverage on public data."""
     members = [entry for entry in ASSUMPTIONS.values() if entry.group == word]
     sentence = next((e.assumed for e in members if e.assumed), members[0].sentence.removeprefix("if "))

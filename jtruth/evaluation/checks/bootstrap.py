@@ -86,9 +86,12 @@ def _sets(
             drawn = sets.simulate(real, mode.parameters, np.exp(mode.log_p[0]), min(step, num - done), rng)
             yield modes(drawn, mode.parameters, prior=prior, one_matrix=one_matrix)
 
-    parts = [{name: of(fit) for name, of in statistics.items()} for fit in fits()]
-    found = {name: [part[name] for part in parts] for name in statistics}
-    return {name: np.concatenate(values) for name, values in found.items() if values[0] is not None}
+    found: dict[str, list[np.ndarray]] = {}
+    for fit in fits():
+        for name, of in statistics.items():
+            if (values := of(fit)) is not None:
+                found.setdefault(name, []).append(values)
+    return {name: np.concatenate(parts) for name, parts in found.items()}
 
 
 def largest(values: np.ndarray) -> Component | None:

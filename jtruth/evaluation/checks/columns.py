@@ -145,8 +145,8 @@ def repeats_labels(labels: Labels, y_pred: Codes, name: str = "") -> tuple[Check
         return ()
     right, errors = learned_errors(labels)
     of_vote = 1 - right[vote[patterns.inverse] >= 0].mean() if clear.size else 0.0
-    granted = np.clip([*_OF_LABELER * errors, _OF_VOTE * of_vote], 0, 1)
-    p_values = bdtr(differ, shared, granted) * (size + 1)
+    rates = np.clip([*_OF_LABELER * errors, _OF_VOTE * of_vote], 0, 1)
+    p_values = bdtr(differ, shared, rates) * (size + 1)
     t = int(np.argmin(np.where(near, p_values, np.inf)))
     if p_values[t] > FALSE_ALARM:
         return ()
@@ -236,7 +236,7 @@ def winners(votes: Int[np.ndarray, "*rows classes"]) -> Int[np.ndarray, "*rows"]
 _SURE = 1e-5
 _ODD = 0.01  # below it, equality is worth a quiet word
 _LEAST = 5  # gold samples of a class before it can be called exchanged
-_GRANTED = 1 / 4  # chance to be right that predictions have at least, whatever labels say
+_LEAST_RIGHT = 1 / 4  # chance to be right that predictions have at least, whatever labels say
 AT_RANDOM, _SHUFFLES, _ALARM = "gold at random", 1999, 0.01
 _UNLIKE = (
     "gold samples are {} uncertain than the others (mean uncertainty {:.2f} and {:.2f}, p = {:.2g}): they "
@@ -325,7 +325,7 @@ def gold_is_predictions(gold: Codes, labels: Labels, predictions: Mapping[str, C
             continue
         labeled, _, fit = _fitted(labels, y_pred)
         right = fit.posterior[0][np.searchsorted(labeled, differ), y_pred[differ]]
-        p_value = float(np.prod(np.maximum(right, _GRANTED)))
+        p_value = float(np.prod(np.maximum(right, _LEAST_RIGHT)))
         text += (
             f"was gold filled in from the predictions (p = {p_value:.1g} if not)? Then it adds nothing. "
             "Verify samples independently, or leave gold out"

@@ -319,16 +319,16 @@ def drift_findings(
     cells.sort(key=lambda cell: p[cell])
     if not cells:
         return (), (Check("drift", None, least, "fits", f"{NO_DRIFT} (p = {least:.2g})"),)
-    short, said = bool(np.ptp(known) < _TWO_DAYS), {c: [] for _, c in cells}
+    short, changes = bool(np.ptp(known) < _TWO_DAYS), {c: [] for _, c in cells}
     for t, c in cells:
         before, after, moment = (getattr(behaviour, k)[t, c] for k in ("before", "after", "moment"))
-        said[c].append(
+        changes[c].append(
             f"that of {who[t]} {'fell' if after < before else 'rose'} from {100 * before:.0f} % to "
             f"{100 * after:.0f} % after {moment_text(moment, short, unit)} "
             f"({100 * (known <= moment).mean():.0f} % of the samples are earlier)"
         )
     findings = []
-    for c, texts in said.items():
+    for c, texts in changes.items():
         more = f"; {len(texts) - _NAMED} more in the JSON" if len(texts) > _NAMED else ""
         text = f"Recall of class {classes[c]!r} changed: {'; '.join(texts[:_NAMED])}{more}. {_BY_DATE}."
         findings.append(Check("drift", message=text))

@@ -350,7 +350,7 @@ def _by_calibration(
 
 def _predicted(data: Inputs, fit: JointPosterior, groups: grouped.Groups | None) -> Prevalence:
     labels, kind, key = data.own_labels(), data.labelers_are, stream(data.key, "class shares")
-    members, doubts = ranges.readings(data, key, known={INDEPENDENT: fit}, keep_all=True)
+    members, doubts = ranges.base_models(data, key, known={INDEPENDENT: fit}, keep_all=True)
     if all(member.fit is None for member in members):
         return _answer(data, warnings=(*data.notes, *doubts), source=fit)
     missing = (check.message for check in data.missing)
@@ -360,7 +360,7 @@ def _predicted(data: Inputs, fit: JointPosterior, groups: grouped.Groups | None)
     drawn = {m.name: m.posterior.counts.sum(axis=2) / size for m in members}
     shares = model_error.dists_of(drawn, model_error.SHARE, kind, np.full(len(data.classes), size))
     rows = {m.sentence: dict(zip(data.classes, drawn[m.name].mean(0).tolist(), strict=True)) for m in members}
-    assumed = f"{model_error.rests_on(kind)}; {parts.MORE_RIGHT}"
+    assumed = f"{model_error.width_assumption(kind)}; {parts.MORE_RIGHT}"
     answer = _answer(
         data, parts.PREDICTIVE, shares, assumed, (*refused, *warnings), source=fit,
         class_posterior=by_gold.labels_posterior([m.fit for m in members], labels),
@@ -372,7 +372,7 @@ def _predicted(data: Inputs, fit: JointPosterior, groups: grouped.Groups | None)
     if not groups.shared(data.gold):
         draws = {m.name: groups.of_tables(m.posterior.counts) for m in members}
         dists = model_error.dists_of(draws, model_error.CLASS, kind, sizes)
-        columns, points = grouped.apart(dists, key), [dist.mean for dist in dists]
+        columns, points = grouped.independent_draws(dists, key), [dist.mean for dist in dists]
         notes = grouped.SAME_ERRORS, grouped.WIDE
         return _with_groups(answer, data, groups, columns, {}, *notes, points=points)
     both = {}
@@ -382,7 +382,7 @@ def _predicted(data: Inputs, fit: JointPosterior, groups: grouped.Groups | None)
         both[m.name] = groups.of_evidence(data.gold, symbol, stream(key, m.name), table_of(p, symbol))
     draws = ({name: pair[k] for name, pair in both.items()} for k in (0, 1))
     dists = (model_error.dists_of(one, model_error.CLASS, kind, sizes) for one in draws)
-    here, new = (grouped.apart(one, key) for one in dists)
+    here, new = (grouped.independent_draws(one, key) for one in dists)
     return _with_groups(answer, data, groups, here, {}, *groups.how(data.gold), grouped.WIDE, new=new)
 
 
@@ -409,7 +409,7 @@ def _of_stream(state: Stream, key: Any, labelers_are: str | None, target: str, l
         refused = refusal(labels, data.key)
         shares = model_error.dists_of(drawn, model_error.SHARE, kind, np.full(sizes[1], float(size)))
         answer = _answer(
-            data, parts.PREDICTIVE, shares, f"{model_error.rests_on(kind)}; {parts.MORE_RIGHT}",
+            data, parts.PREDICTIVE, shares, f"{model_error.width_assumption(kind)}; {parts.MORE_RIGHT}",
             (*refused, NO_GOLD, *state.warnings), source=state, size=size,
             assumptions={} if refused else
             {text: dict(zip(data.classes, mean.tolist(), strict=True)) for text, mean in views.items()},

@@ -191,7 +191,7 @@ LITTLE_GOLD = "There are {}; useful intervals need 20 or more."
 ASK_NEXT = "Verify next: {} (jtruth.asking.ask_next gives more, with their strata)."
 NOT_DETERMINED = FEW_GOLD + ("{}. Its recall, precision and F1 need more verified samples.")
 _ASKED = 5  # samples named in the advice
-LITTLE = 20  # gold answers below which that is said
+LITTLE = 20  # gold answers below which a warning says so
 
 
 def learned_table(
@@ -206,7 +206,7 @@ def learned_table(
         ValueError: labels from which error rates cannot be learned, and the consequence (`so`).
     """
     by_gold = data.open and data.num_gold > 0
-    asked = [entry for entry in entries(data) if (entry.reading if data.open else entry.group == data.assume)]
+    asked = [entry for entry in entries(data) if (entry.base if data.open else entry.group == data.assume)]
     members, doubts = ranges.members(asked, data.without_gold() if by_gold else data, data.key)
     if not any(member.fit is not None for member in members):
         why = next(iter(doubts), "no model can be fitted to these labels")
@@ -247,13 +247,12 @@ def few_of_classes(
     known, number = data.gold >= 0, data.num_gold
     texts = []
     for c in codes if 0 < number < data.gold.size else ():
-        own, said = int((data.gold == c).sum()), [int((one[known] == c).sum()) for one in predictions]
+        own, predicted = int((data.gold == c).sum()), [int((one[known] == c).sum()) for one in predictions]
         if own < FEW:
             texts.append(f"{own} of {number_of(number, 'verified label')} are of class {data.classes[c]!r}")
-        elif min(said, default=FEW) < FEW:
-            texts.append(
-                f"{min(said)} of {number_of(number, 'verified sample')} are predicted {data.classes[c]!r}"
-            )
+        elif min(predicted, default=FEW) < FEW:
+            verified = number_of(number, "verified sample")
+            texts.append(f"{min(predicted)} of {verified} are predicted {data.classes[c]!r}")
     return (NOT_DETERMINED.format(some(texts, 3)),) if texts else ()
 
 

@@ -76,7 +76,9 @@ def test_shared_errors_are_found_again():
     """A classifier that copies in 40 of 100: at that rate the truth is inside, at rest it is not."""
     y, y_pred, labels = crowd(1, size=2000, sharing=0.4)
     truth = (y == y_pred).mean()
-    found = jt.evaluate(y_pred, labels, assume="independent", key=KEY).sensitivity_analysis(values=[0.0, 0.2, 0.4])
+    found = jt.evaluate(y_pred, labels, assume="independent", key=KEY).sensitivity_analysis(
+        values=[0.0, 0.2, 0.4]
+    )
     inside = [
         dist.interval(0.999)[0] <= truth <= dist.interval(0.999)[1] for dist in found.metrics["accuracy"]
     ]
