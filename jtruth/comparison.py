@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from jtruth.learning.annotation.bayes import NutsFit
 
 STANDARD_MODELS = ("dawid_skene", "hierarchical_dawid_skene", "one_coin", "pooled", "item_difficulty")
-# Below it models predict alike, and standard errors are too small (Sivula et al. 2020).
+# Below it models predict equally well, and standard errors are too small (Sivula et al. 2020).
 _SMALL_DIFFERENCE = 4.0
 _STANDARD_ERRORS = 2.0
 _FEW_SAMPLES = 100

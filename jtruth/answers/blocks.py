@@ -28,7 +28,7 @@ class Column(NamedTuple):
     title: str = ""
     ends: tuple[Path, Path] | None = None
     form: str = ".3f"
-    step: bool = False  # says something of the row above: not where rows between are left out
+    step: bool = False  # compares with the row above: omitted if rows between are
 
     __repr__ = one_line
 
@@ -46,16 +46,16 @@ class Table(NamedTuple):
     columns: tuple[Column, ...]
     rows: Sequence[Row]
     note: str = ""
-    cross: Path = ""  # of the number that a naive rule says: a cross in pictures
-    unit: tuple[float, float] | None = (0.0, 1.0)  # where the numbers live: no axis leaves it
-    missing: str = "-"  # what stands where there is no number
+    cross: Path = ""  # of a naive estimate: a cross in pictures
+    unit: tuple[float, float] | None = (0.0, 1.0)  # range of the numbers, which no axis exceeds
+    missing: str = "-"  # text of a missing number
     by_name: bool = False
-    aside: tuple[str, ...] = ()  # values that the JSON holds elsewhere
+    aside: tuple[str, ...] = ()  # values that are elsewhere in the JSON
     say: Callable[[Any], str] = plain  # from the name of a row to words
-    queue: bool = False  # rows are to be done, the first first
-    order: Sequence[int] = ()  # of the rows on a screen, where it is another than in the JSON
-    draw: str = ""  # the only column that a picture draws; else those with an interval, or of numbers
-    sequence: bool = False  # rows stand in time, say: they keep their order, and all are shown in full
+    queue: bool = False  # rows are tasks, the first first
+    order: Sequence[int] = ()  # of the rows on a screen, if not that of the JSON
+    draw: str = ""  # the only column in pictures; else those with an interval, or numbers
+    sequence: bool = False  # ordered rows (in time): they keep their order, and all are shown in full
 
     __repr__ = one_line
 
@@ -115,7 +115,7 @@ class Curve(NamedTuple):
     note: str = ""
     diagonal: bool = False
     line: bool = True
-    named: Mapping[float, str] = {}  # of what stands at x, in their order
+    named: Mapping[float, str] = {}  # names of x values, in their order
 
     __repr__ = one_line
 
@@ -134,7 +134,7 @@ class Note(NamedTuple):
     sign: str
     text: str
     name: str = ""
-    data: Any = None  # what the JSON holds of it; the text if None
+    data: Any = None  # value in the JSON; the text if None
 
     __repr__ = one_line
 
@@ -178,7 +178,7 @@ class Notes(NamedTuple):
     __repr__ = one_line
 
 
-Facts = dict[str, Any]  # values of the JSON that no other block holds, by name
+Facts = dict[str, Any]  # further values of the JSON, by name
 Block = Table | Matrix | Curve | Notes | Facts
 
 

@@ -106,7 +106,7 @@ tr,svg,.answer,.doubt{{break-inside:avoid}}
 Words = Callable[[str], str]  # from the library's sentences to the reader's, as the command line has its own
 
 _LONGEST, _MOST_NOTES, _BRIEF_NOTES = 1000, 30, 3
-_MANY = 5  # columns of numbers that stand beside each other only on a wide screen
+_MANY = 5  # columns of numbers above which a narrow screen stacks them
 _MOST_COLUMNS, _MOST_SQUARE, _MOST_ERRORS = 12, 12, 25
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 _ADVICE = r"(?<![\w-])--\w|\bjtruth[ .][a-z]|\b\w+=[\w.'\[]"
@@ -306,7 +306,7 @@ def _notes(items: Sequence[Note], words: Words) -> str:
 
 _WIDTH, _HEIGHT, _SIDE = 288, 26, 14
 _ZOOM = 0.3  # of the unit
-_CHART = (560, 360, 56, 42)  # width, height, room for the axes at the left and below
+_CHART = (560, 360, 56, 42)  # width, height, margins of the axes at the left and below
 
 
 def axis_of(block: Table, *others: Table) -> tuple[float, float]:

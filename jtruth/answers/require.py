@@ -46,7 +46,7 @@ class Quantity(NamedTuple):
     __repr__ = one_line
 
 
-Find = Callable[[str], Quantity]  # by name; a ValueError says which names there are
+Find = Callable[[str], Quantity]  # by name; a ValueError lists the names
 
 
 @dataclass(frozen=True, repr=False)

@@ -120,7 +120,7 @@ def drawn_values(
 IF_INDEPENDENT = "If the classifier and all labelers err independently"
 _MOST_TABLES = 150  # distinct samples up to which every table is computed exactly
 _DRAWS = 400  # of unknown rates, where there is no exact way
-_FEWEST_DRAWS, _MOST_CELLS = 50, 4_000_000  # draws times distinct samples that are held in memory
+_FEWEST_DRAWS, _MOST_CELLS = 50, 4_000_000  # draws times distinct samples in memory
 _TARGETS = ("in-sample", "population")
 
 

@@ -53,7 +53,7 @@ from jtruth.cleaning.learners import Learner, LinearLearner
 from jtruth.cleaning.state import State, model_chances
 
 _MOST = 2000  # parameters: their Hessian is written down
-_NEVER = 1e-8  # chance of an answer that sums leave out, of that of a mistake where most is open
+_NEVER = 1e-8  # probability of omitted answers, relative to the largest uncertainty
 
 
 class Influence(NamedTuple):
@@ -120,7 +120,7 @@ def _inverse_hessian(state: State) -> tuple[np.ndarray, Any, tuple[Any, Any, Any
     """H^-1 of a state, with its model and (features, evidence, which are used) as JAX arrays."""
     learner = state.learner
     if type(learner).sample_loss is Learner.sample_loss:
-        learner.sample_loss(None, None, None)  # says what to use instead
+        learner.sample_loss(None, None, None)  # raises a ValueError
     with jax.enable_x64(True):
         model, x = jax.tree.map(jnp.asarray, learner.standard(state.model, state.x))
         data = x, jnp.asarray(state.evidence), jnp.asarray(~state.validation)
@@ -195,7 +195,7 @@ def possible_evidence(state: State) -> Float[np.ndarray, "samples answers classe
     """The evidence of each sample after each answer."""
     classes = np.arange(state.prior.size)
     log_p = state.log_likelihood[:, None, :] + log(state.oracle.T)[None]
-    impossible = ~(log_p > -np.inf).any(axis=2)  # an answer that the labels exclude: its chance is 0
+    impossible = ~(log_p > -np.inf).any(axis=2)  # an answer that the labels exclude: its probability is 0
     log_p = np.where(np.expand_dims(impossible, 2), 0.0, log_p)
     rows = [state.learner.evidence(log_p[:, k], state.prior, np.full(len(state.x), k)) for k in classes]
     return np.stack(rows, axis=1)
@@ -230,7 +230,7 @@ def worth(falls: np.ndarray, value: np.ndarray) -> np.ndarray:
 
 
 _WEAK = 0.1  # of the penalty is left where the truth is drawn: see the module docstring
-_SURE = 0.9  # chance that a gain stays below what is worth asking, from which on "not worth it" is said
+_SURE = 0.9  # P(gain below the requested one) from which cleaning is not worth it
 
 
 @dataclass(frozen=True, repr=False)

@@ -81,7 +81,7 @@ class Issues(Answer):
     interval: tuple[float, float]  # of that number: by gold, else the hull of all assumptions' intervals
     of_labelers: Float[np.ndarray, " labelers"]  # expected number of wrong labels of each labeler
     of_classes: Float[np.ndarray, " classes"]  # and of each class as it was given; both by the model
-    caution: str  # what the interval takes for granted, or what it includes
+    caution: str  # assumption of the interval, or what it includes
     labels: Labels  # that were judged
     level: float  # of the interval
     class_posterior: Float[np.ndarray, "samples classes"]  # under the first assumption; certain where gold
@@ -227,7 +227,7 @@ def _with_features(
     # p(y | labels, features) is proportional to p(y | labels) p(y | features) / p(y).
     lift = log(features) - log(np.asarray(prior, np.float64))[None]
     both = {name: softmax(log(draws) + lift[None], axis=2) for name, draws in posteriors.items()}
-    if (labels.labels_per_sample() != 1).any():  # of several labels the classifier has little say
+    if (labels.labels_per_sample() != 1).any():  # with several labels the classifier matters little
         return both, 0.0, _OF_MODEL
     sample, _, label = labels.entries()
     agreed = float((features[sample].argmax(axis=1) == label).mean())

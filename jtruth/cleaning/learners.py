@@ -112,7 +112,7 @@ class LinearLearner(Learner):
 
     def retrain(self, model: Any, x: Any, evidence: Any, where: Any, rows: Any, new: Any) -> Any:
         """All copies at once (see `retrain`); a copy that does not converge keeps its last step."""
-        used, place = np.flatnonzero(where), np.cumsum(where) - 1  # samples held out cost nothing
+        used, place = np.flatnonzero(where), np.cumsum(where) - 1  # held-out samples cost nothing
         start, standard = self.standard(model, np.asarray(x, np.float64))
         with jax.enable_x64(True):
             start = as_linear(start, x, evidence)

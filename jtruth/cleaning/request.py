@@ -42,7 +42,7 @@ _MOST_DRAWS, _LAYER_DRAWS = 200, 50  # of class posteriors
 
 # (*) Of the crowds in benchmarks/label_issues.py five have 1.1 to 2.5, where independence ranks as well or
 # better, and one, fifty labels a picture, has 7.8, where it ranks much worse: nothing lies between.
-# (**) Not said on a screen: benchmarks/label_issues.py has how often its sign and its interval were right.
+# (**) Only in the JSON: benchmarks/label_issues.py has how often its sign and its interval were right.
 
 # Meaning of the score of a strategy; the others have a score of their own.
 SCORES = {

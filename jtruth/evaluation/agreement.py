@@ -39,7 +39,7 @@ class LabelerAgreement(Answer):
     pairs: dict[tuple[str, str], Agreement]  # the most samples in common first
     weights: str
     differences: str
-    scale: str  # of the classes; with an order, alpha by it stands beside the nominal one
+    scale: str  # of the classes; if ordered, alpha by it is given too
     num_left_out: int  # pairs with one sample in common, and those beyond the 200 that share the most
     warnings: tuple[str, ...] = ()
 
@@ -155,7 +155,7 @@ class Consensus(Answer):
     """The consensus on every sample, in the order of the samples of the labels."""
 
     method: str
-    assumes: str  # what the method takes for granted of the labelers
+    assumes: str  # the method's assumption about the labelers
     labels: Labels
     label: np.ndarray  # (samples,) code of the most probable class; of tied ones the first
     probability: np.ndarray  # (samples,) of that class

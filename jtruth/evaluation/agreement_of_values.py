@@ -38,7 +38,7 @@ class SetAgreement(Answer):
 
     overall: dict[str, Agreement]  # by distance
     by_class: dict[str, Agreement]  # is the class in the set?
-    shares: dict[str, float]  # of the sets that hold a class
+    shares: dict[str, float]  # of the sets with a class
     distance: str
     num_sets: int
     warnings: tuple[str, ...] = ()

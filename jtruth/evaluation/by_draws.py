@@ -50,7 +50,7 @@ class LabelDraws(NamedTuple):
     matrices: Float[np.ndarray, "draws labelers classes classes"] | None
     classifier: Float[np.ndarray, "draws classes symbols"] | None  # where the model has seen predictions
     run: NutsRun | None
-    labels: Any  # Labels; None where the draws hold none
+    labels: Any  # Labels; None if the draws have none
 
     __repr__ = one_line
 

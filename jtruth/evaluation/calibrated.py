@@ -26,7 +26,7 @@ from jtruth.stats import elsewhere
 ASSUMED = "the judges' error rates are those on the calibration items; class shares may differ"
 APART = "; the classifier errs independently of the judges, given the class"
 PERSON = re.compile(r"(^|[\W_])(humans?|experts?|people|persons?|gold|truth)([\W_]|$)", re.IGNORECASE)
-FEW = 10  # calibration items of a class below which that is said
+FEW = 10  # calibration items of a class below which a warning is given
 _ODD, _SURE = 0.01, 0.975  # p-value of looking different; probability that a judge is better than guessing
 _DRAWS = 20_000
 WORTHLESS = (

@@ -206,7 +206,7 @@ def _learned(data: Inputs) -> Evaluation:
     fit, answered = model.fit, model.refusal is None
     if pooled:
         data.missing = unaided.missing
-        if not answered:  # labels alone say nothing of labelers, or exchange classes; gold names them
+        if not answered:  # not identified by labels alone, or exchanged classes; gold names them
             model = ranges.joint_model(data)
         return _by_gold(data, model, fit)
     if data.open and fit is not None and fit.identified:

@@ -368,7 +368,7 @@ def _decided(judged: Sequence[Judged], metric: Metric) -> dict[Pair, Decided]:
             if isinstance(table, TableDraws):
                 first, second, size = np.einsum("dcs,kcs->kd", table.counts, cells)
                 dists = DrawsEstimate(first), DrawsEstimate(second)
-            else:  # base models say on how many of the samples one of both is right, the difference on which
+            else:  # base models give how often one of both is right, the difference which
                 dist = one.difference(asked, (a, b), False)
                 tables = [model.mean_counts for model in table.by_model.values()]
                 *only, size = np.einsum("rcs,kcs->k", np.stack(tables), cells) / len(tables)

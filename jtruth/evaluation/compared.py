@@ -28,7 +28,7 @@ from jtruth.stats.estimates import Estimate, check_level
 from jtruth.tables.metrics import Metric, of_one_class, title
 from jtruth.tables.pairs import Decided, NewDifference
 
-CLEAR = 0.95  # probability from which it can be told who is better
+CLEAR = 0.95  # probability from which a difference is clear
 _DRAWS, _MOST_ORDERED = 4000, 5  # of so many at most the whole order is shown
 _ORDINAL = ("1st", "2nd", "3rd", "4th", "5th")
 _AGREEMENT = (
@@ -160,7 +160,7 @@ class Comparison(Dists, Answer):
     measure: Metric
     level: float  # probability of the intervals
     interval_kind: str  # "posterior" or "predictive"
-    assumption: str  # what is taken for granted
+    assumption: str  # in words
     assumptions: tuple[tuple[str, tuple[float, ...]], ...]  # a sentence, and each one's metric under it
     num_samples: int
     num_gold: int

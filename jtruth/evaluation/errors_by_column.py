@@ -55,7 +55,7 @@ class Explaining(NamedTuple):
     """A number of each label that may be associated with errors, in readable steps."""
 
     column: str
-    category: str | None  # whose labels have a 1
+    category: str | None  # coded as 1
     x: Float[np.ndarray, " labels"]  # NaN: unknown
     per: str  # what is a step: "100 words"; empty of a category
 
@@ -77,7 +77,7 @@ class ErrsOn(Answer):
     @property
     def findings(self) -> tuple[str, ...]:
         """A sentence for each labeler and column that are clearly associated, the clearest first."""
-        ranked = sorted(  # which class he says tells more than that he errs
+        ranked = sorted(  # the class that is named is more informative than an error
             (row for row in self.rows if row["clear"]),
             key=lambda row: row["p_value"] * (_ERRS_WEIGHT if row["does"] == "errs" else 1),
         )
@@ -270,7 +270,7 @@ def _rows(labels: Labels, entries: tuple[np.ndarray, ...], asked: list[Explainin
             if one.category is not None:
                 fit &= (found.inside >= _FEW) & (found.num - found.inside >= _FEW)
             for t in np.flatnonzero(fit).tolist():
-                # Of two classes the one is named that he says more.
+                # Of two classes the one is named that is used more.
                 turned = says is not None and size == 2 and found.slope[t] < 0
                 word = "errs" if says is None else f"says {plain(names[0] if turned else says)!r}"
                 rows.append({

@@ -54,8 +54,8 @@ from jtruth.stats.ppi import gold_sample
 
 Codes = Int[np.ndarray, " samples"]
 Draws = Float[np.ndarray, "draws groups"]
-# Groups whose differences are all worked out; samples and gold answers of a group below which that is said;
-# gold answers of each day from which it needs no neighbours; seconds of a day.
+# Groups whose differences are all computed; samples and gold answers of a group below which a note is given;
+# gold answers of each day from which days are not smoothed; seconds of a day.
 ALL_PAIRS, FEW, ENOUGH, _DAY = 50, 5, 20, 86_400.0
 _JEFFREYS = 0.5  # samples of each class and group that the prior is worth
 _RAKED = 30  # rounds of raking
@@ -94,7 +94,7 @@ class Groups(NamedTuple):
     item: Any = None  # (samples,) likewise: groups with items in common are paired; None: no two have any
     positive: Any = None  # the class whose share is compared, by code or name; as in `evaluate` if None
     smooth: bool | None = None  # whether groups in order borrow from neighbours; None: days with little gold
-    when: Any = None  # (groups,) where each stands, in seconds or numbers; None: groups have no order
+    when: Any = None  # (groups,) positions, in seconds or numbers; None: groups have no order
     dated: bool = False  # whether these are times
     names: tuple[str, ...] = ()  # of the groups
     classes: tuple[str, ...] = ()

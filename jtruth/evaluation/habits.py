@@ -35,7 +35,7 @@ def behaviour_of(
 
     With `judged` the last of `labels` is the classifier; `unit` precedes times that are no dates.
     """
-    order = order if len(matrices) > 2 or data.num_gold else None  # of two nobody knows which changed
+    order = order if len(matrices) > 2 or data.num_gold else None  # of two it is unknown which changed
     behaviour = labeler_behaviour(labels, prior, matrices, order=order, gold=data.some_gold, key=data.key)
     workers = [str(name) for name in labels.worker_names]
     number = len(behaviour.pairs)
@@ -54,7 +54,7 @@ def behaviour_of(
             other = workers[int(behaviour.pairs[best].sum() - t)]
             copy = {"of": other, "probability": float(behaviour.duplicate[best])}
         rows[name] = {"spam": plain_json(behaviour.spam[t]), "drift": drift, "duplicate": copy}
-    usage = matrices.mean(axis=1)  # what each says most, whatever the class is
+    usage = matrices.mean(axis=1)  # most frequent label of each, for any class
     habits = [f"says {labels.class_names[row.argmax()]!r} in {row.max():.0%}" for row in usage]
     who = [*map(repr, workers[:-1]), "the classifier" if judged else repr(workers[-1])]
     found, checks = drift_findings(behaviour, who, list(map(str, labels.class_names)), order, unit)

@@ -96,7 +96,7 @@ class Model:
 
 
 _AT_RANDOM = Gold(None)
-Progress = Callable[[int, int], None]  # told (sweeps done, sweeps planned)
+Progress = Callable[[int, int], None]  # of (sweeps done, sweeps planned)
 
 
 @dataclass

@@ -64,17 +64,17 @@ class LabelerReport(Answer):
     posterior: JointPosterior | LabelerDraws  # of independent errors, gold clamped
     key: Stated
     checks: tuple[Check, ...] = ()
-    assumed: tuple[str, ...] = ()  # what the numbers rest on, a sentence each
-    suspicious: tuple[Check, ...] = ()  # what is odd in the labels, as `inspect_labels` finds it
+    assumed: tuple[str, ...] = ()  # assumptions, a sentence each
+    suspicious: tuple[Check, ...] = ()  # unusual patterns in the labels, by `inspect_labels`
     target: str = parts.IN_SAMPLE  # what accuracies are meant
     interval_kind: str = parts.PREDICTIVE  # or "posterior" (gold)
-    rests_on: str = ""  # what the accuracies take for granted
+    rests_on: str = ""  # assumption of the accuracies
     assumptions: tuple[tuple[str, str], ...] = ()  # name and sentence of those of `by_assumption`
     dists: Mapping[str, Estimate] = field(default_factory=dict)  # by worker; not of --fast
     clear: tuple[tuple[str, str], ...] = ()  # (better, worse) of workers of whom that is clear
     clear_if: str = ""  # what that assumes, beginning with "if"
     advice: tuple[str, ...] = ()
-    positive: str = ""  # of two classes, where gold says how often labelers are right in each
+    positive: str = ""  # of two classes, if gold gives the accuracy in each
     positive_chosen: str = ""  # how it was, in words
     errs: ErrsOn | None = None  # what errors go with, by gold and other columns: see `errs_on`
 
@@ -330,7 +330,7 @@ def report_of(data: Inputs, when: np.ndarray | None = None) -> LabelerReport:
         none = (*first, *refused(fit.warnings[0]))
         return LabelerReport(level, data.classes, (), (), warnings, fit, data.stated, none, suspicious=odd)
     checks, prior = refused(fit.warnings[0]) if not fit.usable and not alone else (), fit.prior.mean(0)
-    if fit.usable and not alone:  # what the labels say against independent errors of the labelers
+    if fit.usable and not alone:  # checks of independent errors
         aside = stream(data.key, "labeler checks")
         checks = labeler_checks(labels, prior, fit.mean_matrices, aside, gold=data.gold)
         if not by_gold:
@@ -359,7 +359,7 @@ def report_of(data: Inputs, when: np.ndarray | None = None) -> LabelerReport:
         rows = _against_gold(rows, counted, data)
     sentences = tuple((member.name, member.sentence) for member in members)
     clear, clear_if = _clear(data, rows, draws, dists, fit, checks)
-    if not by_gold and all_refused(checks):  # what each assumption says means nothing then
+    if not by_gold and all_refused(checks):  # then estimates under each assumption are meaningless
         rows, sentences = tuple(row | {"by_assumption": {}} for row in rows), ()
         warnings = (REFUSED, *warnings)
     if fit.usable:

@@ -41,7 +41,7 @@ from jtruth.testing.binary.unknown import Mixture, unknown_prior
 from jtruth.testing.methods import BINARY_METHODS, MULTICLASS_METHODS, Tested
 from jtruth.testing.multiclass import count_posterior
 
-_TWO_CLASSES, _MORE = 64, 24  # draws for which an answer is worked out: an exact one, one by sampling
+_TWO_CLASSES, _MORE = 64, 24  # draws for which a posterior is computed: an exact one, one by sampling
 _FEW = 10.0
 _EACH = Effort(chains=4, burn_in=50, min_sweeps=240, max_rhat=1.05, min_ess=60.0)  # one of many draws
 TARS, SMYTH, LAPLACE, VOTE = "tars", "smyth", "laplace", "majority_vote"

@@ -83,7 +83,7 @@ def symbols_of(p: Float[np.ndarray, " samples"], most: int = _SYMBOLS) -> Codes:
     if values.size <= most:
         return place.reshape(-1)
     middle = (np.cumsum(number) - number / 2) / number.sum()
-    # No symbol stands on both sides of one half, and ends hold fewer samples: they tell most.
+    # No symbol spans one half, and the most informative ones at the ends have fewer samples.
     cut = np.floor(most * 0.5 * (1 - np.cos(np.pi * middle))).astype(int) * 2 + (values >= 0.5)
     return np.unique(cut, return_inverse=True)[1][place].reshape(-1)
 

@@ -17,7 +17,7 @@ PREDICTIVE = "predictive"  # kind of interval: models of labels, widened by how 
 LOOK_FIRST = "look first"  # the verdict on what makes every number below it worthless
 UNCERTAIN = "Uncertain estimates: "
 FEW_GOLD = f"{UNCERTAIN}only "  # begins the warning that the headline repeats
-FEW = 5  # samples of known truth, below which gold says too little of a labeler or class
+FEW = 5  # verified samples of a labeler or class below which they are too few
 FALSE_ALARM = 1e-4  # probability of one such verdict on labels that are what they seem, at most
 
 
@@ -39,7 +39,7 @@ class Assumption(NamedTuple):
 
     name: str
     sentence: str
-    metrics: Mapping[str, Estimate] = {}  # worked out for the rows that are shown
+    metrics: Mapping[str, Estimate] = {}  # computed for the rows that are shown
     # How well it predicts labels and prediction of a sample left out (PSIS-LOO), which picks nothing: "elpd",
     # its "difference" to the first model, "difference_se", and "num_bad" terms that cannot be trusted.
     loo: Mapping[str, float] | None = None

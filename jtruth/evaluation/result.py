@@ -39,11 +39,11 @@ class Evaluation(Answer):
     these are accuracy, precision, recall, false_alarm_rate and f1 of class `positive`.
     """
 
-    method: str  # as `evaluate` was asked: "bayes", "majority_vote", ...
-    target: str  # "in-sample" or "population": what the metrics are of
+    method: str  # of `evaluate`: "bayes", "majority_vote", ...
+    target: str  # "in-sample" or "population"
     level: float  # probability of the printed intervals
     interval_kind: str  # "posterior", "predictive" or "confidence interval"
-    key: Stated  # of whatever was drawn; given again it draws the same
+    key: Stated  # seed of all random draws
     metrics: Mapping[str, Estimate]
     posterior: TablePosterior  # of the count table, rows and columns in the order of `classes`
     cells: Cells  # mean and ends of the interval at `level` of each count
@@ -55,20 +55,20 @@ class Evaluation(Answer):
     prior: np.ndarray  # of the classes, in the order of `classes`
     labelers: tuple[dict[str, Any], ...]  # a row each, worst first; empty if not modelled
     baselines: Mapping[str, Mapping[str, float]]
-    what_if: Sequence[Assumption] | None  # what each assumption says; None: as its `basis` says when asked
+    what_if: Sequence[Assumption] | None  # under each assumption; None: computed from `basis` on request
     checks: tuple[Check, ...]
     warnings: tuple[str, ...]
-    advice: tuple[str, ...] = ()  # what would make the answer better
+    advice: tuple[str, ...] = ()  # what would narrow the intervals
     num_gold: int = 0
-    num_calibration: int = 0  # verified items of other data, which say how the judges err
-    log_evidence: float = float("nan")  # log p(y_pred, z | noise model, prior), where those are given
-    fit: FixedPoint | CountDraws | JointPosterior | None = None  # of steps or draws
-    basis: Basis | None = None  # input and model, which `sensitivity` moves
-    rests_on: str = ""  # what a predictive distribution takes for granted
-    suspicious: tuple[Check, ...] = ()  # what is odd in the labels, as `inspect_labels` finds it
+    num_calibration: int = 0  # verified items of other data, for the error rates
+    log_evidence: float = float("nan")  # log p(y_pred, z | noise model, prior), if those are given
+    fit: FixedPoint | CountDraws | JointPosterior | None = None  # by steps or draws
+    basis: Basis | None = None  # input and model, for `sensitivity_analysis`
+    rests_on: str = ""  # assumption of a predictive distribution
+    suspicious: tuple[Check, ...] = ()  # unusual patterns in the labels, by `inspect_labels`
     headline: tuple[str, ...] = parts.OF_ONE_CLASS  # metrics of the first sentence
     positive_chosen: str = ""  # how the positive class was, in words
-    verified: np.ndarray | None = None  # of a judge of two classes: (2, 2) counts of samples of known class
+    verified: np.ndarray | None = None  # of a judge of two classes: (2, 2) counts of verified samples
 
     @property
     def assumptions(self) -> tuple[Assumption, ...]:

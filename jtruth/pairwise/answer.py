@@ -32,7 +32,7 @@ from jtruth.stats.estimates import check_level
 
 _MOST_PAIRS, _MOST_JUDGES, _MOST_RANKS = 500, 200, 12
 TRUTH, _CORRECTED = "truth", "corrected for errors"
-_NO_MODEL = NO_MODEL.partition(" ({}")[0]  # true of judges' answers alone, which are not asked beside gold
+_NO_MODEL = NO_MODEL.partition(" ({}")[0]  # only about judges' answers, which are not used with gold
 AS_GIVEN = "answers as given, not corrected for the judges' errors"
 NOT_CORRECTED = (
     "Strengths are not corrected for the judges' errors: that needs gold, or three answers per comparison."

@@ -15,7 +15,7 @@ from jtruth.pairwise.reading import NOBODY, Comparisons
 
 DRAWS = 4000
 _PSEUDO = 0.5  # of an answer of each kind
-_RARE = 0.1  # of the answers to a pair: an order that is rarer says too little to count half
+_RARE = 0.1  # of the answers to a pair: a rarer order does not count half
 SCORE = np.array([1.0, 0.0, 0.5])  # of first better, second better, tie
 ONE_ORDER = "Position bias{} is unknown: show comparisons in both orders."
 NO_ORDER = "Position bias is unknown, because no column holds which came first (order=...)."

@@ -36,7 +36,7 @@ from jtruth.pairwise.columns import (
     sides_of,
 )
 
-NOBODY, UNNAMED = "judge", "(unnamed)"  # who answered, where no column says it, or its cell is empty
+NOBODY, UNNAMED = "judge", "(unnamed)"  # names of judges without a column, or with an empty cell
 VERIFIED = ("task", "model_a", "model_b", "winner")  # columns of a table of verified preferences
 
 
@@ -55,7 +55,7 @@ class Comparisons(NamedTuple):
     gold: Int[np.ndarray, " comparisons"]  # the same where it is verified, -1 elsewhere
     notes: tuple[str, ...] = ()
     how: str = ""  # which columns were read
-    people: str = ""  # verified preferences that the file seems to hold, as `gold` of `read_preferences`
+    people: str = ""  # verified preferences in the file, as `gold` of `read_preferences`
 
     __repr__ = one_line
 

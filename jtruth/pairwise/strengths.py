@@ -167,7 +167,7 @@ def strengths_of(
         twice, number = np.unique(seen[:, :3], axis=0, return_counts=True)
         both = np.isin(judge, twice[number > 1, 0])  # others show no order effect
         most = np.argsort(-np.bincount(judge), kind="stable").argsort(kind="stable")[judge]
-        effect = np.minimum(most, _EFFECTS)  # whoever answered little shares one
+        effect = np.minimum(most, _EFFECTS)  # judges with few answers share one
         shown = np.where(both & (order >= 0), 1 - 2 * order, 0)
         rows = np.column_stack([pair, effect, shown, found.answer])
         first, kind, _ = collapse_rows(rows)

@@ -25,7 +25,7 @@ from jtruth.evaluation.inputs import read, read_gold
 from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import JointPosterior, fit_joint
 
-_REDRAWN = 20  # times that a labeler is drawn anew who has labelled the sample; then it is somebody new
+_REDRAWN = 20  # draws of a labeler who has not labelled the sample; then a new one
 _OFF = (  # the worst of the settings in benchmarks/more_labels.py
     "median error in other simulations: 1 % (90th percentile 3 %) for labels, 12 % (30 %) for verified labels"
 )
@@ -221,7 +221,7 @@ def drawn_from(
         for _ in range(_REDRAWN):
             again = np.isin(sample * people + who, taken)
             who = np.where(again, rng.choice(people, sample.size, p=share), who)
-        again = np.isin(sample * people + who, taken)  # somebody new, who is like one of these
+        again = np.isin(sample * people + who, taken)  # a new labeler, like one of these
         taken = np.concatenate([taken, (sample * people + who)[~again]])
         label = picked(fit.mean_matrices[np.where(again, like[j], who), truth], rng.random(sample.size))
         columns = {"sample": sample, "labeler": np.where(again, people + j, who), "label": label}

@@ -117,7 +117,7 @@ _ROUNDS = 6
 _ABOVE, _BELOW = 1.005, 0.98  # a simulated width is right between these multiples of the one asked for
 _NO_LIMIT = 1e15  # a budget that buys everything
 _LEAST = 20  # samples; fewer are no plan
-_OTHERS = 2  # of other mixes that are simulated beside the cheapest plan
+_OTHERS = 2  # other mixes that are simulated besides the cheapest plan
 _INDEPENDENT = (
     "The plan assumes that classifier and labelers err independently, given the class. Where they share "
     "errors, more labels do not narrow a valid interval, but verified labels do. `jtruth evaluate` only "

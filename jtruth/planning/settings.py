@@ -40,7 +40,7 @@ class Labeler(NamedTuple):
     # evenly over the wrong classes; of one for each true class; or of a noise model of one labeler.
     matrix: Any
     cost: float = 1.0  # of one label
-    people: int = 1  # so many labels of this kind can a sample have: nobody labels one twice
+    people: int = 1  # most labels of this kind for a sample
 
     __repr__ = one_line
 

@@ -147,7 +147,7 @@ class PlanWidth(NamedTuple):
     # Of the information about the metric, that which the priors supply (predicted).
     share_of_prior: float = 0.0
     widths: Float[np.ndarray, " sets"] = np.zeros(0)  # of simulated data sets, where the metric was defined
-    covered: float = float("nan")  # share of the simulated intervals that held the truth
+    covered: float = float("nan")  # share of the simulated intervals that covered the truth
     method: str = "Fisher information"
     warnings: tuple[str, ...] = ()
 

@@ -71,7 +71,7 @@ SOURCES = {
 }  # fmt: skip
 _NODES = ndtri((np.arange(7) + 0.5) / 7)  # of the mixture over tau
 _LIKE_PEOPLE = 0.9  # of the mixture, where people label
-_LIKE_JUDGES = {DIFFERENCE: 0.9, LABELERS: 0.9}  # of the mixture where nobody says so; else a half
+_LIKE_JUDGES = {DIFFERENCE: 0.9, LABELERS: 0.9}  # of the mixture if labelers are unknown; else a half
 
 
 def check_kind(labelers_are: str | None, learned: bool = True) -> str:

@@ -43,7 +43,7 @@ EFFORT = Effort(max_rhat=1.02, min_ess=300, max_work=3e9, max_bytes=50_000_000, 
 # Of independence, if it is the answer: some 30 s at most.
 ANSWER_EFFORT = STANDARD._replace(max_work=6e9, max_bytes=100_000_000)
 _WORST_RHAT, _FEWEST_DRAWS = 1.1, 50.0
-_DRAWS = 1000  # of the majority vote, whose ties are all that is random
+_DRAWS = 1000  # of the majority vote, whose only randomness is in ties
 
 ONLY_GOLD = (
     "Labels cannot show mistakes that everybody shares, so the intervals are wide; 30 verified random "
@@ -96,7 +96,7 @@ def members(
             continue
         sentence = entry.sentence if data.num_symbols > 1 else entry.of_labelers or entry.sentence
         answers.append(parts.Assumption(entry.name, sentence, posterior=data.tables(counts), fit=fit))
-    # Members leave whose chains disagree, unless no other model is left; all that is doubtful is named.
+    # Models are left out whose chains disagree, unless no other is left; all warnings are kept.
     models = [member for member in answers if member.fit is not None]
     leave = {member.name for member in models if not keep_all and _disagree(member.fit)}
     if len(leave) == len(models):

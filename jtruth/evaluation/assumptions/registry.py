@@ -149,10 +149,10 @@ class Entry(NamedTuple):
     base: bool = False  # one of the base models of predictive distributions (`model_error`)
     last_resort: bool = False  # never too large, and asked where nothing else has an answer
     group: str | None = None  # the word for `assume` under which it answers, pooled with others of the group
-    assumed: str = ""  # what an answer under that word takes for granted; by default `sentence` without "if"
+    assumed: str = ""  # its assumption in words; by default `sentence` without "if"
     of_labelers: str = ""  # the sentence where labelers alone are the question
-    # `Evaluation.sensitivity` moves the share of dependent samples: under which name, what that is in words,
-    # where it looks if nobody says (at 0 errors are independent), and where a share is on the axis.
+    # `Evaluation.sensitivity_analysis` varies the share of dependent samples: its name, title of the axis,
+    # default values (at 0 errors are independent), and the position of a share on the axis.
     moved: str = ""
     axis: str = ""
     shares: tuple[float, ...] = _SHARES

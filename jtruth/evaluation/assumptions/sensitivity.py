@@ -50,7 +50,7 @@ class Sensitivity(Answer):
     what: str
     axis: str  # what `values` are, in words
     values: np.ndarray  # (settings,) increasing
-    base: float  # the value that stands for the answer as it is: nothing shared, the prior found, factor 1
+    base: float  # the value of the result itself: nothing shared, the estimated prior, factor 1
     metrics: Mapping[str, tuple[Estimate, ...]]  # one distribution for each value
     level: float
     bounds: tuple[tuple[float, float, float], ...]  # share of wrong votes, accuracy at least, at most

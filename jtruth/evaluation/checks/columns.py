@@ -42,11 +42,11 @@ from jtruth.labels import Labels
 Codes = Int[np.ndarray, " samples"]
 Votes = Int[np.ndarray, "samples classes"]
 _MOST_RIGHT = 0.95
-_OF_VOTE, _OF_LABELER = 3 / 4, 1 / 2  # of an error rate by the labels, what is taken for true
+_OF_VOTE, _OF_LABELER = 3 / 4, 1 / 2  # parts of an error rate by the labels that are used
 _ECHO = 0.02  # share of differences above which predictions are no echo
-_FEWEST = 10  # samples of a class outside of a part that say how often predictions differ there
+_FEWEST = 10  # samples of a class outside of a part that show how often predictions differ
 _GLANCE = 1000  # different rows that tell most columns apart
-_MOST_ASKED = 3  # labelers whose column is held against a fit of the others
+_MOST_ASKED = 3  # labelers whose column is compared with a fit of the others
 
 
 def written_back(labels: Labels) -> tuple[Check, ...]:
@@ -236,7 +236,7 @@ def winners(votes: Int[np.ndarray, "*rows classes"]) -> Int[np.ndarray, "*rows"]
 _SURE = 1e-5
 _ODD = 0.01  # below it, equality is worth a quiet word
 _LEAST = 5  # gold samples of a class before it can be called exchanged
-_LEAST_RIGHT = 1 / 4  # chance to be right that predictions have at least, whatever labels say
+_LEAST_RIGHT = 1 / 4  # least probability that predictions are right
 AT_RANDOM, _SHUFFLES, _ALARM = "gold at random", 1999, 0.01
 _UNLIKE = (
     "gold samples are {} uncertain than the others (mean uncertainty {:.2f} and {:.2f}, p = {:.2g}): they "
@@ -255,7 +255,7 @@ def exchanged_codes(
     """Gold fits labels and all predictions far better with permuted classes."""
     size, known = votes.shape[1], gold >= 0
     coded = [winners(votes), *predictions.values()]
-    asked = [known & (codes >= 0) for codes in coded]  # where nothing is said nothing is counted
+    asked = [known & (codes >= 0) for codes in coded]  # only where both are known
     tables = [cross_table(gold[on], codes[on], (size, size)) for codes, on in zip(coded, asked, strict=True)]
     becomes = best_matching(np.sum(tables, axis=0))
     moved = np.flatnonzero((becomes != np.arange(size)) & (tables[0].sum(axis=1) >= _LEAST))

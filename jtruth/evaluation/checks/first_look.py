@@ -34,7 +34,7 @@ Scores = Float[np.ndarray, " samples"]
 Codes = Int[np.ndarray, " samples"]
 CHANCE = "better than chance"
 Predictions = Mapping[str, Codes]  # by the classifier's name, "" if there is one
-_MANY = 30  # samples on which two classifiers hardly agree by chance
+_MANY = 30  # samples on which two classifiers rarely agree by chance
 _FAR, _WORSE = -5.0, 0.4
 _FEW_BELOW = 0.02  # share of whole numbers below a threshold under 1 that may be meant
 _BACK = "Give 1 - score (or -score), or set positive=... to the class that high scores indicate"

@@ -56,7 +56,7 @@ class Sets:
     # parameters), (sets, rows)
     posterior: np.ndarray = field(default_factory=_NONE.copy)
     log_p: np.ndarray = field(default_factory=_NONE.copy)
-    fixed: np.ndarray | None = None  # (classes,) class prior, where it was held
+    fixed: np.ndarray | None = None  # (classes,) class prior, if it was fixed
 
     __repr__ = one_line
 

@@ -40,7 +40,7 @@ BLIND = "the draws cannot show the effect of giving {} {} the weight (Pareto k {
 LABELS_AGAINST = "; the labels disagree: with a quarter more weight it would be {:.2f} instead of {:.2f}"
 LABELS_SILENT = "; the labels say little about it"
 _FEWEST = 200  # draws
-_MORE, _SPEAKS = 1.25, 0.2  # power of the likelihood; sds that it moves a mean of which labels speak
+_MORE, _SPEAKS = 1.25, 0.2  # power of the likelihood; sds that it moves an informed mean
 
 # Draws of numbers by name, the log prior of each draw, and its effective sample size over their number.
 Numbers = Mapping[str, np.ndarray]

@@ -172,7 +172,7 @@ def labeler_checks(
 ) -> tuple[Check, ...]:
     """The same checks without a classifier, at a learned prior and matrices of the labelers."""
     labeled = np.flatnonzero(labels.labels_per_sample() > 0)
-    nobody = np.full(labeled.size, -1)  # a classifier who predicts nothing stands where the last rater does
+    nobody = np.full(labeled.size, -1)  # a classifier without predictions as the last rater
     even = np.full((1, *matrices.shape[1:]), 1 / matrices.shape[1])
     start = prior[None], np.concatenate([matrices, even])[None]
     known = None if gold is None else gold[labeled]
@@ -263,7 +263,7 @@ def prior_score(
     values, vectors = np.linalg.eigh(information)
     alive = values > 1e-9 * max(values[-1], 1e-300)
     if len(score) == 0 or not alive.any() or values[-1] < 1e-12:
-        return None  # the labels say nothing about the classes
+        return None  # no information about the classes
     along = vectors[:, alive].T @ (times @ score)
     statistic = float((along**2 / values[alive]).sum())
     return statistic, float(chdtrc(int(alive.sum()), statistic))

@@ -86,7 +86,7 @@ class Prevalence(Answer):
     assumptions: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # by sentence, without gold
     checks: tuple[parts.Check, ...] = ()
     target: str = parts.POPULATION  # or "in-sample"
-    groups: grouped.Groups | None = None  # where the group of each sample was said
+    groups: grouped.Groups | None = None  # if the group of each sample was given
     rates: tuple[dict[str, Any], ...] = ()  # of judges in each class, by calibration
     num_calibration: int = 0  # verified items of other data
     given: tuple[dict[str, Any], ...] = ()  # labels as given in each group, where no share is identified
@@ -307,7 +307,7 @@ def _by_gold(data: Inputs, groups: grouped.Groups | None) -> Prevalence:
     p = clamp(p / p.sum(axis=1, keepdims=True), data.gold)
     notes = [text for text in by_gold.gold_warnings(data) if text != by_gold.RANDOM_GOLD]
     few = by_gold.few_of_classes(data, range(len(data.classes)))
-    doubts = doubts if data.num_gold < data.gold.size else ()  # else labels have no say
+    doubts = doubts if data.num_gold < data.gold.size else ()  # else labels are not used
     doubts = (*data.notes, *model_error.of_no_effect(data.labelers_are), *doubts, *notes, *few)
     answer = _answer(data, "post-stratification", shares, POST_STRATIFIED, doubts, class_posterior=p,
                      source=tables)  # fmt: skip

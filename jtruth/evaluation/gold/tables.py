@@ -191,7 +191,7 @@ LITTLE_GOLD = "There are {}; useful intervals need 20 or more."
 ASK_NEXT = "Verify next: {} (jtruth.asking.ask_next gives more, with their strata)."
 NOT_DETERMINED = FEW_GOLD + ("{}. Its recall, precision and F1 need more verified samples.")
 _ASKED = 5  # samples named in the advice
-LITTLE = 20  # gold answers below which a warning says so
+LITTLE = 20  # gold answers below which a warning is given
 
 
 def learned_table(
@@ -288,7 +288,7 @@ def advice(data: Inputs, y_pred: np.ndarray | None) -> tuple[str, ...]:
     halve = f"{number} of random samples would about halve the intervals for these samples ({left} are left)."
     try:
         asked = ask_next(data.own_labels(), min(_ASKED, left), y_pred=y_pred, gold=data.known, key=data.key)
-    except ValueError:  # gold of unequal chances, which no further answers can complete
+    except ValueError:  # gold of unequal probabilities, which no further answers can complete
         return (halve,)
     named = ", ".join(str(data.own_labels().task_names[i]) for i in asked.samples)
     return (halve, ASK_NEXT.format(named))
