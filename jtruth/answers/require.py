@@ -133,10 +133,7 @@ def require(
 
 
 def named_quantity(text: str, dists: Any, noun: str, metrics: Sequence[str] = ()) -> Quantity:
-    """The number for "m1", "m1 accuracy" or "m1 - m2"; `dists` have them by name.
-
-    The variance of a difference assumes that both are right independently of each other.
-    """
+    """The number for "m1", "m1 accuracy" or "m1 - m2" (as if both were right independently), from `dists`."""
     values: Mapping[str, Any] = dists.values
     differences: Mapping[tuple[str, str], Any] = dists.differences
     names_of = {name: (name, *(f"{name} {metric}" for metric in metrics)) for name in values}

@@ -38,10 +38,7 @@ _GAP = "  "
 def terminal_text(
     document: Document, *, full: bool = False, width: int | None = None, words: Words = str, read: str = ""
 ) -> str:
-    """Lines of at most `width` columns (None: the terminal's, or 80), rephrased by `words`.
-
-    `read` is a sentence on how the input was read.
-    """
+    """Lines of at most `width` columns (None: the terminal's, or 80); `read`: how the input was read."""
     width = shutil.get_terminal_size((80, 24)).columns if width is None else width
     width = max(width, 2 * _LEAST)
     say = lambda text, before="": [] if not text else wrapped(escaped(words(text)), width, before)  # noqa: E731
@@ -139,11 +136,7 @@ def _note(note: Note, width: int, words: Words) -> list[str]:
 
 
 def table_lines(table: Table, width: int, most: tuple[int, int] = _FULL, *, whole: bool = True) -> list[str]:
-    """A table as lines: name of the row, then its values; long names come after the values.
-
-    `most` are the numbers of rows, and of last rows among them; with `whole`, columns that do not fit are in
-    a second table.
-    """
+    """Lines of a table with `most` rows, and last ones; `whole`: columns that do not fit come below."""
     first, last, out = table.shown(*most, full=whole)
     rows = (*first, *last)
     places = [*range(len(first)), *range(len(table.rows) - len(last), len(table.rows))]

@@ -80,8 +80,8 @@ def by_vote(
 ) -> tuple[Codes, np.ndarray | None]:
     """Cells of the samples by the most probable class of the labels, or, of many classes, by agreement.
 
-    Ties go to the class that is most common in all samples; if they remain, they are a cell. The second array
-    has the classes of each cell; it is None for the cells 0, 1, 2: disagree, tied, agree.
+    Ties go to the class that is most common in all samples. The second array has the classes of each cell;
+    None for the cells 0, 1, 2: disagree, tied, agree.
     """
     classes = guess.shape[1]
     common = np.unique(np.round(guess.sum(axis=0), 6), return_inverse=True)[1]

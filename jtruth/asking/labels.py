@@ -99,10 +99,7 @@ def drawn_values(
     metric: Metric,
     target: str,
 ) -> Values:
-    """Any number of classes, known or learned rates: from draws of the unknowns besides the classes.
-
-    The metric is linearised at its expected table, exact for accuracy; `size` samples are in each row.
-    """
+    """Any number of classes: by draws, linearised at the expected table; `size` samples are in each row."""
     p = softmax(log_likelihood + log(prior)[:, None] + log(np.swapaxes(confusion, 1, 2))[:, y_pred], axis=2)
     if target == "population":
         table = prior[:, :, None] * confusion

@@ -112,10 +112,7 @@ def expected_error(key: Any, state: State) -> Scores:
 
 
 def active_clean(key: Any, state: State) -> Scores:
-    """Expected norm of the change of the sample's gradient by an answer.
-
-    Reconstructed: this norm, and answer probabilities of the model.
-    """
+    """Expected norm of the change of the sample's gradient by an answer (reconstructed)."""
     size = np.linalg.norm(influence(state).changes, axis=2)
     return (model_chances(state) * size).sum(axis=1)
 

@@ -140,10 +140,7 @@ def believed(state: State, wrong: Issues | None = None) -> Float[np.ndarray, "sa
 
 
 def crossed_probabilities(features: Any, labels: Labels, seed: int) -> np.ndarray:
-    """(samples, classes) probabilities of cross-fitted logistic regression by features.
-
-    A first model of the labels gives the error rates, with which the second one is trained.
-    """
+    """(samples, classes) probabilities of cross-fitted logistic regression, with rates from a first fit."""
     label_of = labels.counts().argmax(axis=1)
     x = np.asarray(features, np.float64)
     mixed = host_rng(seed, "folds of cleaning").permutation(label_of.size)

@@ -301,10 +301,7 @@ def tied_vectors(
     tables: Int[np.ndarray, "draws classes symbols"],
     rng: np.random.Generator,
 ) -> Int[np.ndarray, "draws samples"]:
-    """A vector of classes for each table (of whole numbers) that has the table's counts.
-
-    `p` are class posteriors, each up to a factor (a class with 0 is never drawn), `symbols` of the samples.
-    """
+    """A vector of classes for each table with its counts; `p` are class posteriors up to a factor."""
     classes = p.shape[1]
     y = np.full((len(tables), len(p)), classes - 1, np.int32)
     for u in np.unique(symbols):

@@ -121,10 +121,7 @@ _LOOKED_AT = 100_000  # labels in which habits of labelers are looked for, where
 def _habits_of_some(
     labels: Labels, fit: LabelerDraws, rows: tuple[dict[str, Any], ...], key: Any, order: np.ndarray | None
 ) -> tuple[tuple[dict[str, Any], ...], tuple[Check, ...], tuple[Check, ...]]:
-    """Rows with the probabilities of spam and copies, findings, and changes, by evenly spaced samples.
-
-    `order` are times of all samples, or numbers of the sets in which they arrived.
-    """
+    """Rows with probabilities of spam and copies, findings, and changes over `order`, by some samples."""
     some_ = np.arange(0, labels.num_samples, -(-labels.num_labels // _LOOKED_AT))
     if some_.size < labels.num_samples:
         labels, order = labels.restrict(some_), None if order is None else order[some_]

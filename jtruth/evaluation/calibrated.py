@@ -167,10 +167,7 @@ class Calibrated(NamedTuple):
 
 
 def by_calibration(data: Inputs, calibration: Calibration, *, hard: bool = False) -> Calibrated:
-    """Count table of classes and symbols (predictions or groups; one if all are equal) of the new items.
-
-    With `hard` verdicts are classes instead of their probabilities.
-    """
+    """Count table of classes and symbols of the new items; `hard`: verdicts are classes, no probabilities."""
     labels, classes, truth = data.own_labels(), len(data.classes), calibration.truth
     z, rng = labels.to_matrix()[:, calibration.judges], host_rng(data.key, "calibration from elsewhere")
     has = (z >= 0).any(axis=1)

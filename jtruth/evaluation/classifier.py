@@ -161,10 +161,7 @@ def _answer(
     data: Inputs, answer: Tested, model: Model, labelers: Sequence[Estimate] | None = None, *,
     unbiased: bool = False, **more: Any,
 ) -> Evaluation:  # fmt: skip
-    """Build the `Evaluation`; `labelers` are posteriors of accuracies (default: the model's).
-
-    Counts that are `unbiased` are not limited to [0, 1].
-    """
+    """Build the `Evaluation`; `labelers` are posteriors of accuracies, `unbiased` counts may leave [0, 1]."""
     about = answer.table if unbiased else data.about(answer.table)
     named = answer.classes, answer.positive, data.more
     metrics = estimates(about, *named)
@@ -286,10 +283,7 @@ def _vouched(data: Inputs, model: Model) -> Evaluation:
 
 
 def _over_assumptions(data: Inputs, fit: JointPosterior, model: Model) -> Evaluation:
-    """Predictive result: base estimates, widened by their errors on public data sets.
-
-    `fit` is the model of independent errors. If no model has a result there is none.
-    """
+    """Predictive result: base estimates, widened by their errors on public data sets."""
     base, doubts = ranges.base_models(data, data.key, known={INDEPENDENT: fit})
     if all(member.fit is None for member in base):
         data.what_if = ranges.what_if(replace(data, normal=False))

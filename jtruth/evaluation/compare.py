@@ -102,10 +102,7 @@ class _Asked:
         return replace(later.estimate(what.of_one(metric, place)), middle=self.table.estimate(one).mean)
 
     def difference(self, metric: Metric, pair: tuple[int, int], new: bool) -> DrawsEstimate:
-        """Distribution of the difference of a pair; a predictive one is limited by the predictions.
-
-        For new samples the error of drawing them is added.
-        """
+        """Distribution of the difference of a pair; for new samples with the error of drawing them."""
         ones = self.what.difference(metric, *pair)
         if isinstance(self.table, TableDraws):
             here, cells = self.table.estimate(ones), self.what.decided(metric, *pair)

@@ -96,10 +96,7 @@ class Dists:
         return sign * dist.draws[~np.isnan(dist.draws)]
 
     def p_better(self, first: str, second: str, beyond: float = 0.0) -> float:
-        """P(first is better by more than `beyond`); a negative `beyond` asks whether it is not much worse.
-
-        With `beyond` 0 a tie counts half.
-        """
+        """P(first is better by more than `beyond`, which may be below 0); at 0 a tie counts half."""
         dist, turned = _turned(self.differences, first, second)
         draws = self.sign * self.difference(first, second)
         if not draws.size or (beyond == 0 and isinstance(dist, NewDifference)):
@@ -132,11 +129,7 @@ def consistent(
 def joined(
     values: Mapping[str, Estimate], differences: Mapping[Pair, DrawsEstimate], key: Key
 ) -> Float[np.ndarray, "draws numbers"]:
-    """Joint draws by a normal copula, from each distribution and those of all differences.
-
-    A number without a distribution is NaN in every draw. Negative eigenvalues, which are Monte Carlo error,
-    become 0.
-    """
+    """Joint draws by a normal copula, from each distribution and those of all differences."""
     size, place = len(values), {name: k for k, name in enumerate(values)}
     sd = {name: max(dist.sd, 0.0) for name, dist in values.items()}
     together = np.eye(size)

@@ -382,10 +382,7 @@ def dists_of(
     names: Sequence[str], columns: Draws, paired: Mapping[Pair, DrawsEstimate],
     sign: float = 1.0, points: Sequence[float] | None = None, pairs: Sequence[tuple[int, int]] = (),
 ) -> Dists:  # fmt: skip
-    """Values and differences of groups by joint draws; some differences are `paired`.
-
-    `points` are the reported means of the groups, by default those of the draws. `pairs` are compared.
-    """
+    """Values and differences of groups by joint draws, with means `points`; some differences are `paired`."""
     each, number = np.ascontiguousarray(columns.T), len(names)
     pairs = pairs or compared_pairs(columns.mean(axis=0) if points is None else np.array(points), sign)
     apart = {(names[a], names[b]): DrawsEstimate(each[a] - each[b]) for a, b in pairs}

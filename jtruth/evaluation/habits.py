@@ -31,10 +31,7 @@ def behaviour_of(
     judged: bool = False,
     unit: str = "",
 ) -> tuple[dict[str, dict[str, Any]], tuple[Check, ...], tuple[Check, ...]]:
-    """By worker spam, drift and copies, ready for JSON; findings; and the check for drift.
-
-    With `judged` the last of `labels` is the classifier; `unit` precedes times that are no dates.
-    """
+    """By worker spam, drift and copies; findings; the check for drift. `judged`: a classifier is the last."""
     order = order if len(matrices) > 2 or data.num_gold else None  # of two it is unknown which changed
     behaviour = labeler_behaviour(labels, prior, matrices, order=order, gold=data.some_gold, key=data.key)
     workers = [str(name) for name in labels.worker_names]

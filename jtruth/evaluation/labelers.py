@@ -138,11 +138,7 @@ def labeler_rows(
     level: float,
     by_assumption: Mapping[str, np.ndarray] | None = None,
 ) -> tuple[dict[str, Any], ...]:
-    """A dictionary for each labeler, the worst first, labelers without labels last.
-
-    `accuracies` are (mean, low, high), confusion matrices those of `fit`; `by_assumption` are mean accuracies
-    (labelers,) under each assumption, by default those of the fit.
-    """
+    """A dictionary for each labeler, the worst first; `accuracies` are (mean, low, high)."""
     matrices = ends_of(fit.matrices, level) | {"mean": fit.mean_matrices}
     if by_assumption is None:
         by_assumption = {"independent": np.array([mean for mean, _, _ in accuracies])}
@@ -222,11 +218,7 @@ def clear_sentences(clear: Sequence[tuple[str, str]], clear_if: str, number: int
 def clear_pairs(
     rows: Sequence[Row], workers: Sequence[Any], better: Callable[[np.ndarray], np.ndarray]
 ) -> tuple[tuple[str, str], ...]:
-    """Pairs (better, worse) of workers with P(better) of .95 or more.
-
-    `better` gives the probabilities of pairs of indices. Of many labelers only both ends of `rows` are
-    compared.
-    """
+    """Pairs (better, worse) of workers with P(better) of .95 or more, of many at both ends of `rows`."""
     place = {str(name): t for t, name in enumerate(workers)}
     known = [row["worker"] for row in rows if row["low"] is not None]
     ends = known if len(known) <= 2 * _ENDS else known[:_ENDS] + known[-_ENDS:]

@@ -108,11 +108,7 @@ def check_combination(method: str, assume: str | None, data: Inputs) -> None:
 
 
 def tars_answer(data: Inputs, model: Model) -> Tested:
-    """Count table estimated by TARS; known classes count as labels without error.
-
-    Raises:
-        ValueError: no prior, or labels without information about the class.
-    """
+    """Count table estimated by TARS; known classes count as labels without error."""
     noise = present(data.noise, "the noise model")
     consolidated = consolidate(data.own_labels(), noise, model.prior, key=data.key)
     known = data.gold >= 0

@@ -35,11 +35,7 @@ def judge_row(
     table: TablePosterior, verified: Int[np.ndarray, "2 2"], called: float, classes: Sequence[str],
     positive: int, level: float,
 ) -> dict[str, Any]:  # fmt: skip
-    """Comparison of one judge with verified labels, ready for JSON and in words.
-
-    `table` and `verified` are in the order of the classes; `called` is the share that the judge calls
-    positive.
-    """
+    """One judge against verified labels, for JSON and in words; `called` is the share called positive."""
     named = {"sensitivity": "recall", "specificity": "specificity", "kappa": "kappa", "truly": "share"}
     of = {name: table.estimate(named_metric(name, classes, positive)) for name in named.values()}
     row = {name: dist_row(of[metric], level) for name, metric in named.items()}
@@ -71,10 +67,7 @@ def confusion_words(verified: Int[np.ndarray, "2 2"], classes: Sequence[str]) ->
 
 
 def youden(table: TablePosterior) -> DrawsEstimate:
-    """Posterior of sensitivity + specificity - 1: both are Beta (Jeffreys) given the counts.
-
-    (All cells drawn together covered .89 at n = 20, this .92; `benchmarks/one_judge.py`.)
-    """
+    """Posterior of sensitivity + specificity - 1, both Beta (Jeffreys); see `benchmarks/one_judge.py`."""
     counted = table.in_sample if isinstance(table, NewSamples) else table
     counts = np.asarray(counted.draws(stream(0, "Youden's index"), _DRAWS), np.float64)
     right, size = np.diagonal(counts, axis1=1, axis2=2), counts.sum(axis=2)

@@ -92,10 +92,7 @@ def evidence_of(
     group: Codes, number: int, symbol: Codes,
     known: Codes, tables: Num[np.ndarray, "draws 2 symbols"],
 ) -> Evidence:  # fmt: skip
-    """Evidence of `number` groups; `known` is 1 for the class, 0 for others, -1 if not verified.
-
-    `tables` are draws of the numbers of these samples by class and symbol; the rows are their shares.
-    """
+    """Evidence of groups by draws of `tables` (class by symbol); `known` is 1 for the class, 0, or -1."""
     chosen = tables[np.linspace(0, len(tables) - 1, _ROWS).astype(int)]
     rows = chosen + _JEFFREYS / tables.shape[2]
     open_, some = known < 0, known >= 0

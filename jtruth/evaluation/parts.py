@@ -24,10 +24,7 @@ FALSE_ALARM = 1e-4  # probability of one such verdict on labels that are what th
 def alarm(
     name: str, statistic: Any, p_value: Any, text: str, *, odd: float | None = None
 ) -> tuple[Check, ...]:
-    """An alarm above the result if the p-value is at most 1e-4; else nothing.
-
-    Up to a p-value of `odd` it is a note instead. Without a p-value it is always an alarm.
-    """
+    """An alarm if the p-value is at most 1e-4 or None; up to `odd` a note; else nothing."""
     if p_value is not None and p_value > (FALSE_ALARM if odd is None else odd):
         return ()
     verdict = LOOK_FIRST if p_value is None or p_value <= FALSE_ALARM else WORTH_KNOWING
@@ -143,10 +140,7 @@ def worst_first(
     workers: Sequence[Any], num_labels: np.ndarray, accuracies: Sequence[tuple[float, float, float]],
     more: Sequence[Mapping[str, Any]] = (),
 ) -> tuple[dict[str, Any], ...]:  # fmt: skip
-    """A row for each labeler, ready for JSON; the worst first, labelers without labels last.
-
-    `accuracies` are (mean, low, high), NaN if unknown; `more` has further values of each row.
-    """
+    """A row for each labeler, ready for JSON, the worst first; `accuracies` are (mean, low, high)."""
     rows = []
     for t in np.argsort([mean for mean, _, _ in accuracies], kind="stable").tolist():
         known = (None if np.isnan(value) else float(value) for value in accuracies[t])

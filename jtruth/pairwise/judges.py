@@ -57,10 +57,7 @@ def new_win_rates(
     found: Comparisons,
     rng: np.random.Generator,
 ) -> Float[np.ndarray, " draws"]:
-    """Win rate of the first system in new comparisons, Dirichlet given the counts of each outcome.
-
-    If questions have several comparisons (turns), counts are divided by the answers' design effect.
-    """
+    """Win rate of the first system in new comparisons, Dirichlet given counts over their design effect."""
     number = np.bincount(found.item)
     score = np.bincount(found.item, SCORE[found.answer])[number > 0] / number[number > 0]
     apart = score - score.mean()
@@ -83,10 +80,7 @@ def _shares(
     blocks: tuple[int, int],
     weight: Float[np.ndarray, " rows"],
 ) -> Float[np.ndarray, "draws blocks columns"]:
-    """Shares of the columns of each block with questions drawn anew; `column` counts through the blocks.
-
-    Each column of a block has half of a pseudo-question.
-    """
+    """Shares of the columns of each block with questions drawn anew, and half of a pseudo-question each."""
     number, place = np.unique(question, return_inverse=True)
     table = np.zeros((len(number), blocks[0] * blocks[1]))
     np.add.at(table, (place, column), weight)
@@ -101,10 +95,7 @@ def _shares(
 def by_order(
     found: Comparisons, rows: Int[np.ndarray, " rows"], rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    """Draws of the win rate of the first of a pair, with orders half and half; and of the answer shown first.
-
-    The second is None if no pair was shown in both orders, or rarely in one of them.
-    """
+    """Draws of the win rate of the first of a pair, orders half and half; and of the answer shown first."""
     item, order, answer = found.item[rows], found.exchanged[rows], found.answer[rows]
     pair = found.pair[item, 0] * len(found.systems) + found.pair[item, 1]
     question = found.question[item]
@@ -139,10 +130,7 @@ def judge_row(found: Comparisons, j: int, rng: np.random.Generator, level: float
 
 
 def remarks(found: Comparisons, rows: tuple[dict[str, Any], ...]) -> list[str]:
-    """Notes on a clear or unknown position bias, and on missing verification.
-
-    The significance level is adjusted for the number of judges: one false alarm in 20 data sets.
-    """
+    """Notes on position bias (one false alarm in 20 data sets, for all judges), and on verification."""
     notes, unknown = [], [row["judge"] for row in rows if row["first_shown"] is None]
     for row in rows:
         dist, p = row["first_shown"], row["probability_favors_first"]

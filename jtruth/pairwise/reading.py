@@ -272,10 +272,7 @@ def _with_gold(found: Comparisons, verified: list[_Row]) -> Comparisons:
 
 
 def to_verify(found: Comparisons, number: int, rng: np.random.Generator) -> list[tuple[str, str, str, str]]:
-    """Rows of the columns `VERIFIED` for random comparisons without gold, sides exchanged at random.
-
-    People fill in the winner (a name, A, B or tie); the table is then the `gold` of `read_preferences`.
-    """
+    """Rows of `VERIFIED` for random comparisons, sides exchanged at random, for people to fill in."""
     rows, several = [], len(found.systems) > 2
     for k in rng.permutation(np.flatnonzero(found.gold < 0))[:number]:
         a, b = pair = [found.systems[s] for s in found.pair[k]]

@@ -244,10 +244,7 @@ def kinds_of(
     labels: Labels, *, gold: Any = None, key: Any = None, cost: float = 1.0,
     costs: dict[str, float] | None = None,
 ) -> tuple[list[Labeler], np.ndarray]:  # fmt: skip
-    """Kinds of labelers, the best first, and the class prior, learned from labels by the joint posterior.
-
-    `cost` of a label; `costs` of labelers with other costs, each of whom is a kind.
-    """
+    """Kinds of labelers, the best first, and the class prior; `costs` of labelers other than `cost`."""
     fit = fit_joint(labels, gold=gold, key=as_key(key))
     if not fit.usable:
         raise ValueError(f"the labelers cannot be learned from these labels: {' '.join(fit.warnings)}")

@@ -191,10 +191,7 @@ def first_larger(
     labelers_are: str,
     sizes: Float[np.ndarray, " labelers"],
 ) -> Float[np.ndarray, " pairs"]:
-    """P(the first of a pair of labelers is more accurate), by the distribution of the difference.
-
-    Errors shared by all labelers cancel in it. NaN if no base model has both.
-    """
+    """P(the first of a pair of labelers is more accurate); errors that all labelers share cancel."""
     size = sizes[pairs].min(axis=1)
     above, weight = np.zeros(len(pairs)), np.zeros(len(pairs))
     for values in draws.values():

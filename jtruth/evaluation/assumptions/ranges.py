@@ -176,10 +176,7 @@ def joint_model(data: Inputs) -> Model:
 
 
 def learn_shares(data: Inputs, fit: JointPosterior) -> bool:
-    """Whether models learn class shares for each number of labels; sets `data.missing`.
-
-    `fit` is independence with the same shares for all.
-    """
+    """Whether class shares depend on the number of labels, by independence (`fit`); sets `data.missing`."""
     if not fit.usable or data.missing or data.prior is not None:
         return False
     data.missing = by_number(data.own_labels(), fit.class_posterior)
@@ -193,10 +190,7 @@ def labels_fit(data: Inputs, effort: Effort = STANDARD) -> JointPosterior:
 
 
 def plug_in_model(data: Inputs, *, unaided: bool = False) -> Model:
-    """Dawid-Skene by EM (posterior mode under weak pseudo-counts), plugged in.
-
-    `unaided`: by the labels alone; else the classifier is one more labeler.
-    """
+    """Dawid-Skene by EM, plugged in; `unaided` by the labels alone, else with the classifier as a labeler."""
     labels = data.own_labels()
     if not data.num_gold and not (labels.labels_per_sample() >= 2).any():
         return _refused(labels, NOT_IDENTIFIED)

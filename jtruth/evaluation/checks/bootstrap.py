@@ -39,10 +39,7 @@ def bootstrap(
     gold: np.ndarray | None = None,
     prior: np.ndarray | None = None,
 ) -> tuple[dict[str, Component], dict[str, float], Sets]:
-    """Check the model of independent errors; arguments as for `learned_checks`.
-
-    Returns the checks by name, their adjusted p-values, and the labels that were used.
-    """
+    """Checks of independent errors by name, their adjusted p-values, and the labels that were used."""
     rng = host_rng(key, "model bootstrap")
     real = sets.with_pairs(sets.observed(*_some_samples(raters, gold, rng)))
     num = int(np.clip(_ENTRIES // real.size, _FEWEST, _MOST))

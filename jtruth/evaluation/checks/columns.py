@@ -214,10 +214,7 @@ def _fitted(labels: Labels, y_pred: Codes | None = None) -> tuple[np.ndarray, La
 
 
 def right_by_agreement(votes: Votes) -> Float[np.ndarray, " samples"]:
-    """P(the vote is right) if all labelers have the same accuracy, from how often two labels agree.
-
-    With accuracy a, two labels agree with probability a^2 + (1 - a)^2 / (C - 1).
-    """
+    """P(the vote is right) by agreement, a^2 + (1 - a)^2 / (C - 1) for two labels of accuracy a."""
     total, size = votes.sum(axis=1), votes.shape[1]
     pairs = (total * (total - 1)).sum()
     agree = (votes * (votes - 1)).sum() / pairs if pairs else 1.0
@@ -362,10 +359,7 @@ def chosen_gold(gold: Codes, votes: Votes) -> tuple[Check, ...]:
 def random_gold_check(
     class_posterior: Float[np.ndarray, "samples classes"], gold: Codes, key: Key, classes: Sequence[str]
 ) -> tuple[Check, ...]:
-    """Gold is not a random sample, by the uncertainty of its classes from labels alone.
-
-    No check if all or none of the samples is gold, or all are equally uncertain.
-    """
+    """Gold is not a random sample, by the uncertainty of its classes from labels alone."""
     doubt, known = 1 - class_posterior.max(axis=1), gold >= 0
     number = int(known.sum())
     if number in (0, known.size):

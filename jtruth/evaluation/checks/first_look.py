@@ -131,10 +131,7 @@ def chance_verdict(
     counts: Num[np.ndarray, "rows classes"],
     name: str | None = None,
 ) -> tuple[Check, ...]:
-    """Verdict on predictions, given the correlation `shared` of truth and a vote.
-
-    One of several classifiers has a `name`, and only alarms.
-    """
+    """Verdict on predictions, given the correlation `shared` of truth and a vote; by `name` only alarms."""
     by_chance = correlation(votes, counts)
     if by_chance is None or shared < 1e-6:
         return ()

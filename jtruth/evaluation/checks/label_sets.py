@@ -32,10 +32,7 @@ _NONE = np.zeros(0)  # in a design to which nothing was fitted
 
 @dataclass(frozen=True, repr=False)
 class Sets:
-    """Label sets of one design, and (from `modes`) their fits. Entries are sorted by row.
-
-    Every row has at least one entry. Residuals are of every label under every class.
-    """
+    """Label sets of one design, sorted by row, with an entry in each row; and (from `modes`) their fits."""
 
     label: np.ndarray  # (sets, entries) class codes
     weight: np.ndarray  # (sets, rows) samples in each row
@@ -218,9 +215,9 @@ def modes(
     sets: Sets, start: Parameters | np.ndarray, *, prior: np.ndarray | None = None, one_matrix: bool = False,
     max_cycles: int = 10, tol: float = 2e-4,
 ) -> Sets:  # fmt: skip
-    """EM from `start`: parameters that are broadcast to all sets, or class posteriors (sets, rows, classes).
+    """EM from `start`, parameters or class posteriors (sets, rows, classes), for all sets.
 
-    A cycle is three steps. `prior` fixes the class prior; with `one_matrix` all raters but the last share
+    A cycle is three steps. `prior` is a fixed class prior; with `one_matrix` all raters but the last share
     one.
     """
     columns, fixed = _label_columns(sets), (prior, one_matrix)

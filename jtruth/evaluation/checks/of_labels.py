@@ -84,11 +84,7 @@ _SO_DO = "so do {}, and at least one of these groups repeats its own mistakes; t
 def missing_check(
     labels: Labels, class_posterior: Float[np.ndarray, "samples classes"], *, answered: bool = False
 ) -> tuple[Check, ...]:
-    """Check for labels missing by class, given a model with the same class shares for all samples.
-
-    No check if all samples have equally many labels. `answered`: the result has class shares for each number
-    of labels, so nothing is wrong.
-    """
+    """Check for labels missing by class; `answered`: class shares already depend on the number of labels."""
     number = labels.labels_per_sample().astype(np.float64)
     labeled = number > 0
     if np.unique(number[labeled]).size < 2:
@@ -118,11 +114,7 @@ def by_number(labels: Labels, class_posterior: Float[np.ndarray, "samples classe
 def exchangeability_check(
     labels: Labels, *, key: Key, groups: np.ndarray | None = None, permutations: int = 499
 ) -> Check:
-    """Permutation test that the labelers of a sample are interchangeable.
-
-    Labelers may differ by `groups` of samples (codes 0..). The verdict is "cannot be seen" if no sample has
-    two different labels.
-    """
+    """Permutation test that the labelers of a sample are interchangeable, within `groups` of samples."""
     sample, labeler, label = labels.entries()
     counts = labels.counts()
     use = ((counts > 0).sum(axis=1) > 1)[sample]
@@ -294,9 +286,9 @@ def refusal(labels: Labels, key: Any) -> tuple[str, ...]:
 def all_refused(checks: Sequence[Any]) -> bool:
     """Whether the labels contradict every model of labelers.
 
-    This holds if labels of different labelers are copies (alarms). It also holds if groups that agree by 10
-    points more than any accuracy allows have three quarters of all labelers, and neither the agreement of
-    pairs nor the patterns of labels (if they can be counted) fit independent errors.
+    This holds for copied labels (alarms). It also holds if groups that agree by 10 points more than any
+    accuracy allows have three quarters of all labelers, and neither pairs nor patterns of labels fit
+    independent errors.
     """
     verdicts = {check.name: check.verdict for check in checks}
     if LOOK_FIRST in (verdicts.get("labelers never disagree"), verdicts.get("labelers stand twice")):
@@ -308,10 +300,7 @@ def all_refused(checks: Sequence[Any]) -> bool:
 def drift_findings(
     behaviour: Behaviour, who: Sequence[str], classes: Sequence[str], order: np.ndarray | None, unit: str = ""
 ) -> tuple[tuple[Check, ...], tuple[Check, ...]]:
-    """Labelers who changed, a finding for each class, and the check with the same labelers.
-
-    `unit` precedes times that are no dates.
-    """
+    """Labelers who changed, a finding for each class, and the check; `unit` precedes times without date."""
     if behaviour.drift is None or order is None or np.isnan(behaviour.drift).all():
         return (), ()
     p, least, known = behaviour.drift, float(np.nanmin(behaviour.drift)), order[np.isfinite(order)]

@@ -48,10 +48,7 @@ Part = tuple[Numbers, LogPrior, float]
 
 
 def scaled_check(parts: Sequence[Part], level: float, covers: str = "") -> Check:
-    """Verdict on numbers of one model, or of equally many draws of each of several.
-
-    `covers` names what is scaled, by default the parameters of the prior.
-    """
+    """Verdict on numbers of one model or several; `covers` names the scaled parameters, by default all."""
     if not covers:
         *first, last = parts[0][1].covers
         covers = "the prior of " + (f"{', '.join(first)} and {last}" if first else last)

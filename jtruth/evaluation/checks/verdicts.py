@@ -125,10 +125,7 @@ def _judged(
     name: str, words: tuple[str, str, str], value: float, p_value: float, adjusted: float,
     *, before: str = "", after: str = "", of: tuple[str, ...] = (),
 ) -> Check:  # fmt: skip
-    """Verdict on one of several checks; `words`: if it fits, if not (with `of`), what to do.
-
-    The p-value `adjusted` for all checks decides; `before` and `after` it are details.
-    """
+    """Verdict on a check by its adjusted p-value; `words`: if it fits, if not (with `of`), what to do."""
     fits, misfit, to_do = words
     size = f"{before}p = {p_value:.2g}"
     if p_value < ALARM <= adjusted:
@@ -147,10 +144,7 @@ def learned_checks(
     gold: np.ndarray | None = None,
     prior: np.ndarray | None = None,
 ) -> tuple[Check, ...]:
-    """All checks of independent errors for learned error rates.
-
-    The classifier is the last of `raters`, and every sample has a label; `start` is near the mode.
-    """
+    """All checks of independent errors for learned rates; the last rater is the classifier."""
     classes, size = raters.num_classes, int((raters.labels_per_labeler() > 0).sum())
     free = (classes - 1) * (size * classes + (prior is None))
     if (gold is None or not (gold >= 0).any()) and size < 30 and classes**size - 1 <= free:

@@ -275,10 +275,7 @@ def _answer(
     data: Inputs, rule: str = "not identified", shares: Any = (), assumption: str = "none",
     warnings: tuple[str, ...] = (), size: int | None = None, **fields: Any,
 ) -> Prevalence:  # fmt: skip
-    """Build the `Prevalence` for these labels, or for `size` samples like them.
-
-    `shares` are draws (draws, classes), or the distribution of each class.
-    """
+    """Build the `Prevalence`; `shares` are draws (draws, classes), or the distribution of each class."""
     labels, names = data.own_labels(), data.classes
     size = labels.num_samples if size is None else size
     votes = labels.counts().sum(axis=0)
