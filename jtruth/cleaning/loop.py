@@ -223,7 +223,7 @@ def start(
         labels: of the same samples.
         noise: of known (or learned) error rates.
         prior: (classes,), positive.
-        learner: `LinearLearner` (default: the likelihood (32) with known noise), `SklearnLearner` or your own.
+        learner: `LinearLearner` (default: the likelihood (32), known noise), `SklearnLearner` or your own.
         strategy: a name in `STRATEGIES`.
         seed: of ties and random choices.
         data: `validation` (share or mask of samples held out, which the `emi_split` strategies need), `costs`
