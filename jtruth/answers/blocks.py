@@ -29,6 +29,7 @@ class Column(NamedTuple):
     ends: tuple[Path, Path] | None = None
     form: str = ".3f"
     step: bool = False  # compares with the row above: omitted if rows between are
+    detail: bool = False  # not in a brief text
 
     __repr__ = one_line
 
@@ -55,6 +56,7 @@ class Table(NamedTuple):
     queue: bool = False  # rows are tasks, the first first
     order: Sequence[int] = ()  # of the rows on a screen, if not that of the JSON
     draw: str = ""  # the only column in pictures; else those with an interval, or numbers
+    head: str = ""  # over the names of the rows
     sequence: bool = False  # ordered rows (in time): they keep their order, and all are shown in full
 
     __repr__ = one_line
@@ -190,8 +192,9 @@ class Document(NamedTuple):
     sentence: str  # the answer
     blocks: tuple[Block, ...]
     doubt: str = ""  # the most important one
-    next: str = ""  # the command worth running next
+    next: str = ""  # the next command, with a comment; one to run after it on a second line
     lines: tuple[str, ...] = ()  # below the answer, a line each
+    doubt_sign: str = "bad"
 
     __repr__ = one_line
 
@@ -344,6 +347,8 @@ def number(value: Any, form: str = ".3f") -> str:
         return "-"
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if form == "p":  # of a probability, which is never certain
+        return ">0.999" if value > 0.9995 else "<0.001" if value < 0.0005 else f"{value:.3f}"
     if isinstance(value, int) and form[-1:] not in "d,%":
         return str(value)
     return format(value, form) if isinstance(value, int | float) else str(value)

@@ -132,6 +132,17 @@ def require(
     return Gate(answer, float(confidence), rows)
 
 
+def one_of(quantities: Mapping[str, Quantity]) -> Find:
+    """Find a number by name among these."""
+
+    def find(text: str) -> Quantity:
+        if text not in quantities:
+            raise ValueError(f"there is no number {text!r}; numbers: {', '.join(map(plain, quantities))}")
+        return quantities[text]
+
+    return find
+
+
 def named_quantity(text: str, dists: Any, noun: str, metrics: Sequence[str] = ()) -> Quantity:
     """The number for "m1", "m1 accuracy" or "m1 - m2" (as if both were right independently), from `dists`."""
     values: Mapping[str, Any] = dists.values

@@ -68,10 +68,10 @@ class GoldRequest(Answer):
         return Document("Which samples should be verified next?", about, sentence, blocks)
 
 
-def gold_that_halves(known: int, size: int) -> int:
-    """Number of further random verified labels that halve an interval, of width ~ sqrt(1/known - 1/size)."""
+def gold_that_halves(known: int, size: float) -> int:
+    """Number of further random verified labels that halve an interval; `size` inf: of new samples."""
     if known in (0, size):
-        return size - known
+        return int(size - known)
     return int(np.ceil(1.0 / ((1 / known - 1 / size) / 4 + 1 / size))) - known
 
 
