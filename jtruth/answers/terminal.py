@@ -285,7 +285,7 @@ def _next(step: str, width: int, words: Words, full: bool) -> list[str]:
 
 
 def _commented(text: str, width: int) -> list[str]:
-    """A command and what it is for, behind it or below it."""
+    """A command, and its comment behind or below it."""
     command, _, comment = text.partition("  # ")
     lines = _command(command, width)
     if comment and size(lines[-1]) + 4 + size(comment) <= width:

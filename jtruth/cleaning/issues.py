@@ -148,7 +148,6 @@ class Issues(Answer):
 
 
 def _under(name: str) -> str:
-    """An assumption in words."""
     return _UNDER.get(name, f"under {name!r}")
 
 

@@ -170,7 +170,7 @@ class Calibrated(NamedTuple):
     own: bool  # whether the predictions are labels of a judge
     rates: tuple[dict[str, Any], ...]  # of each judge in each class
     warnings: tuple[str, ...]
-    basis: dict[str, Any]  # of the answer: its assumption, its checks, and how many items say how judges err
+    basis: dict[str, Any]  # of the result: assumption, checks, number of calibration items
 
     __repr__ = one_line
 
@@ -201,7 +201,7 @@ def by_calibration(
         before = old[there], judged[there]
         counts = elsewhere.of_one_judge(z[has, mine[0]], verdict, before, truth[there], classes, rng,
                                         group[has], groups)  # fmt: skip
-    for s in np.setdiff1d(symbol[~has], symbol[has]):  # no judge says anything of these
+    for s in np.setdiff1d(symbol[~has], symbol[has]):  # without a label of a judge
         shares[:, s] = rng.dirichlet(np.full(classes, 1 / classes), len(shares))
     joint = shares[:, :, :, None] * rates[:, None]
     given = (joint / joint.sum(axis=2, keepdims=True)).mean(axis=0)  # (groups, classes, verdicts)

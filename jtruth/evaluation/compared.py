@@ -165,7 +165,7 @@ class Comparison(Dists, Answer):
     checks: tuple[parts.Check, ...] = ()
     margin: float = 0.0  # by more than this a classifier counts as better
     at_least: float | None = None  # the requirement
-    num_calibration: int = 0  # verified items of other data, which say how the judges err
+    num_calibration: int = 0  # verified items of other data, for the error rates
     agreement: Mapping[str, float] = field(default_factory=dict)  # share of all labels that each repeats
     sizes: tuple[int, ...] = ()  # samples of each, where they are groups of samples and no classifiers
     axis: tuple[list[float], str, dict[float, str]] | None = None  # of groups in order: see `Groups.axis`

@@ -96,7 +96,7 @@ def worth_words(
 
 
 def youden_words(table: TablePosterior, verified: Int[np.ndarray, "2 2"], level: float) -> str:
-    """What the share that a judge calls positive is worth: Youden's index."""
+    """Youden's index of a judge, in words."""
     if not verified.any(axis=1).all():
         return ""
     slope = youden(table)

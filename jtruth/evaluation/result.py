@@ -378,7 +378,7 @@ def _headline(result: Evaluation, rows: Mapping[str, Row]) -> str:
 
 
 def _place(name: str) -> float:
-    """Of a metric in sentences and tables; those without one stay behind these."""
+    """Order of a metric in sentences and tables."""
     return _ORDER.index(name) if name in _ORDER else _ORDER.index("kappa") - 0.5
 
 

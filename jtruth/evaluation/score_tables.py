@@ -55,7 +55,7 @@ AT = ("accuracy", "recall", "specificity", "precision", "false_alarm_rate")  # r
 
 
 class AtThreshold(NamedTuple):
-    """What predicting positive at or above a threshold brings."""
+    """Metrics of predicting positive at or above a threshold."""
 
     threshold: float  # infinite: nothing is predicted positive; minus infinity: everything
     false_alarm_rate: Estimate
@@ -69,7 +69,7 @@ class AtThreshold(NamedTuple):
     __repr__ = one_line
 
     def row(self, level: float) -> dict[str, Any]:
-        """Plain values; an infinite threshold is None."""
+        """Plain values; None for an infinite threshold."""
         where = {np.inf: "nothing", -np.inf: "everything"}.get(self.threshold, f"{self.threshold:g}")
         cells: dict[str, Any] = {"threshold": self.threshold, "from": where}
         for name in (*AT, "cost"):
@@ -78,7 +78,7 @@ class AtThreshold(NamedTuple):
         return cells | {"cheapest": self.cheapest}
 
     def sentence(self, level: float) -> str:
-        """Accuracy, sensitivity and specificity there, in words."""
+        """Accuracy, sensitivity and specificity at the threshold, in words."""
         text = ", ".join(
             f"{one_judge.NAMES.get(name, name)} {share_text([dist.mean, *dist.interval(level)[:2]])}"
             for name, dist in ((name, getattr(self, name)) for name in AT[:3])
@@ -91,7 +91,7 @@ class AtThreshold(NamedTuple):
 
 
 def checked_cost(cost: tuple[Number, Number]) -> tuple[float, float]:
-    """Costs of a false positive and of a false negative as they can be, or ValueError."""
+    """Costs of a false positive and of a false negative; ValueError if they are invalid."""
     costs = np.asarray(cost, np.float64)
     if costs.shape != (2,) or not np.isfinite(costs).all() or (costs < 0).any() or not costs.any():
         raise ValueError(
@@ -104,11 +104,10 @@ def checked_cost(cost: tuple[Number, Number]) -> tuple[float, float]:
 def quantities(
     areas: Mapping[str, Estimate], share: float, asked: Sequence[AtThreshold]
 ) -> dict[str, Quantity]:
-    """Numbers that may be required, by name; `share` is that of the positives.
+    """Numbers for requirements, by name; `share` is that of the positives.
 
-    A rate x is about a part of the items, so one verified item says of it what x (1 - x) over that part does.
-    The variance of an area x by n items of the rarer class is at most x (1 - x) / n (Birnbaum and Klose
-    1957).
+    A rate x of a part of the items has a variance of x (1 - x) over the part by one verified item. An area x
+    has at most x (1 - x) / n by n items of the rarer class (Birnbaum and Klose 1957).
     """
     named, part = dict(areas), {"auc": min(share, 1 - share), "average_precision": share}
     for one in asked:
@@ -320,7 +319,7 @@ def _learned(data: inputs.Inputs, coded: Codes, values: Scores) -> tuple[Tables,
 def _given_rates(
     odds: np.ndarray, prior: np.ndarray, coded: np.ndarray, data: inputs.Inputs, given: str = ""
 ) -> tuple[Tables, tuple[str, ...]]:
-    """Tables of two classes by some draws of error rates and prior, `_WALKS` in all, and what is doubtful."""
+    """Tables of two classes by draws of error rates and prior, `_WALKS` in all, and warnings."""
     number, key, each = max(int(coded.max()) + 1, 2), data.key, _WALKS // len(odds)
     walks = symbol_walk(odds, coded, number, prior, stream(key, "tables given rates"), each * len(odds))
     pure = []

@@ -55,7 +55,7 @@ class ScoreEvaluation(Answer):
     key: Stated
     interval_kind: str = "posterior"  # or "predictive"
     num_gold: int = 0
-    num_calibration: int = 0  # verified items of other data, which say how the judges err
+    num_calibration: int = 0  # verified items of other data, for the error rates
     target: str = parts.POPULATION  # or "in-sample"
     asked: tuple[AtThreshold, ...] = ()  # at the requested threshold, and of the lowest cost
     checks: tuple[parts.Check, ...] = ()
@@ -139,12 +139,12 @@ class ScoreEvaluation(Answer):
 
     @property
     def quantities(self) -> dict[str, Quantity]:
-        """What may be required: the areas, and rates at the threshold that was asked for."""
+        """Numbers for requirements: the areas, and rates at the threshold."""
         areas = {name: getattr(self, name) for name in AREAS}
         return tables.quantities(areas, self.counted.dist(attrgetter("share")).mean, self.asked[:1])
 
     def require(self, *requirements: str, confidence: float = 0.95) -> Gate:
-        """The verdict on "auc >= .8", or "recall >= .9" at the threshold; see `jtruth.answers.require`."""
+        """Check "auc >= .8", or "recall >= .9" at the threshold; see `jtruth.answers.require`."""
         return require(self, one_of(self.quantities), requirements, confidence, self.num_gold, "auc >= .8")
 
     def blocks(self) -> Document:
@@ -235,9 +235,9 @@ class ClassScores(Answer):
         return next(iter(self.each.values())).interval_kind
 
     def require(self, *requirements: str, confidence: float = 0.95) -> Gate:
-        """The verdict on "auc >= .8", the mean of all classes, or "auc[cat] >= .8"."""
+        """Check "auc >= .8", the mean of all classes, or "auc[cat] >= .8"."""
         found = {f"{area}[{c}]": one.quantities[area] for c, one in self.each.items() for area in AREAS}
-        for area in AREAS:  # as if its items were those of the class of which they say least
+        for area in AREAS:  # as if all items were of its least informative class
             most = max(q.variance for name, q in found.items() if name.startswith(area))
             found[area] = Quantity(getattr(self, area)["macro"], most)
         num_gold = next(iter(self.each.values())).num_gold
@@ -345,7 +345,6 @@ def evaluate_scores(
 def _read(
     asked: str, labels: Any, calibration: Any, target: str, how: Judging, positive: Any = None
 ) -> tuple[inputs.Inputs, calibrated.Calibrated | None]:
-    """Checked input, and what items judged elsewhere say of it, if there are any."""
     choose("target", target, parts.TARGETS)
     if calibration is not None:
         labels, calibration = calibrated.together(labels, calibration, **how)

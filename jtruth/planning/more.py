@@ -105,7 +105,6 @@ def _width_text(width: float | None) -> str:
 
 
 def _option(buy: Any) -> str:
-    """What may be bought, in words."""
     return "no more data" if buy == "nothing" else str(buy).replace(" each", " per sample")
 
 
