@@ -72,7 +72,8 @@ class Tables:
             plan, self.group_of = apply.by_group(table, self.plan, by)
             self.opened = self.opened._replace(plan=replace(plan, doubts=()))
         self.rows, args.how_read = self.opened.rows(), self.plan.sentence()
-        words = table.pick({"gold": name})[0] if (name := column_of(gold)) in table.header else ()
+        name = column_of(gold)
+        words = table.pick({"gold": name})[0] if name is not None and name in table.header else ()
         words = {str(one) for one in words if not says_nothing(str(one), self.plan)}
         self.labels = labels_of_rows(self.rows, self.plan, classes or words)
         if judged:
