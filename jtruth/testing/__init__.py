@@ -1,4 +1,4 @@
-"""How good is my classifier? Posteriors of its metrics, given a log-likelihood of the labels and a prior."""
+"""Posteriors of a classifier's metrics, given a log-likelihood of the labels and a class prior."""
 
 from jtruth.tables.metrics import METRICS, binary_counts, named_metric
 from jtruth.testing.baselines import labeler_metrics, lehner_accuracy, weighted_vote_accuracy
@@ -12,9 +12,6 @@ from jtruth.testing.binary.empirical_bayes import (
     precision_recall_density,
     ratio_step,
     roc_density,
-)
-from jtruth.testing.binary.empirical_bayes import (
-    normal_law as normal_law,
 )
 from jtruth.testing.binary.exact import exact_posterior
 from jtruth.testing.binary.operating_point import BetaPrior, collapse

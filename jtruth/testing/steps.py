@@ -5,16 +5,13 @@ Every algorithm iterates K <- f(K) from uniform rows (`iterate`). The `Step` f:
 - `exact_step`     the conditional means of (23) themselves: no sampling, no normality
 - `sampling_step`  Algorithms 2 and 4: averages of (23) over drawn label vectors
 - `plug_in_step`   E[C] with each row divided by its sum: EM on the collapsed likelihood, which is concave
-- `labels_step`    Algorithm 3: (23) of the most probable labels; not a posterior mean, kept for comparison
+- `labels_step`    Algorithm 3: (23) of the most probable labels; not a posterior mean
 
-Algorithm 1, ratios of normals, is for two classes and in `binary.empirical_bayes`, where a point (p_D, p_FA)
-is the second column of K. A data set enters as `log_rho` (samples, classes), the logarithm of (21) (an
-additive constant per sample does not matter, -inf marks impossible classes), and `y_pred` (samples,), symbols
-0..symbols-1; `weight` says how many samples of each there are, where equal ones are merged (or on a grid).
-Pure JAX: jit, vmap over data sets, any float dtype. A row of K for which a step finds no sample keeps its
-value.
-
-The conditional means are E[A/(A+B) | A+B > 0] of two Poisson-binomial counts (Su 2.2).
+Algorithm 1, ratios of normals, is for two classes (`binary.empirical_bayes`); its point (p_D, p_FA) is the
+second column of K. A data set is `log_rho` (samples, classes), the logarithm of (21) up to a constant per
+sample (-inf: impossible class), `y_pred` (samples,), symbols 0..symbols-1, and `weight`, the multiplicity of
+merged samples. Pure JAX: jit, vmap over data sets, any float dtype. A row of K for which a step finds no
+sample keeps its value. The conditional means are E[A/(A+B) | A+B > 0] of two Poisson-binomial counts (2.2).
 """
 
 from collections.abc import Callable
@@ -50,10 +47,9 @@ def mean_shares(
 ) -> Float[Array, "sets choices"]:
     """E[A/(A+B) | A+B > 0], A (B) the number of heads among (not) chosen coins with probabilities p.
 
-    `weight` is how many coins of each there are, where equal ones are merged (or on a grid).
-    E[A/(A+B); A+B > 0] = integral_0^1 G_A'(t) G_B(t) dt with the probability generating functions G; with
-    t = 1 - u both are expanded in u when the expected count is large, else evaluated node by node. Sets that
-    are all large are expanded together.
+    E[A/(A+B); A+B > 0] = integral_0^1 G_A'(t) G_B(t) dt with the probability generating functions G. With t =
+    1 - u both are expanded in u where the expected count is large, else evaluated node by node. `weight` is
+    the multiplicity of each coin.
     """
     sums = _power_sums(p, chosen, weight)
     expected = sums[:, 0, 0]
@@ -96,7 +92,7 @@ def mean_shares(
 def _power_sums(
     p: Float[Array, "sets samples"], chosen: Bool[Array, "choices samples"], weight: Weight
 ) -> Float[Array, "sets powers all_and_choices"]:
-    """Sums of p, p^2, ... over all samples and over the chosen, block by block where samples are many."""
+    """Sums of p, p^2, ... over all samples and over the chosen, in blocks."""
 
     def of_block(k, size):
         def part(x: Array) -> Array:
@@ -118,7 +114,7 @@ def _power_sums(
 def _columns(
     chosen: Bool[Array, "choices samples"], weight: Weight, dtype
 ) -> Float[Array, "all_and_choices samples"]:
-    """How often each sample counts: in all, and among the chosen."""
+    """Multiplicity of each sample: in all, and among the chosen."""
     times = jnp.ones((1, chosen.shape[1]), dtype) if weight is None else weight[None]
     return jnp.concatenate([times, chosen.astype(dtype) * times])
 
@@ -141,7 +137,7 @@ def expected_counts(
     """Means and variances of the elements of the confusion matrix given K (2.7.2).
 
     E[C[l, n]] is the sum over y_pred_i = n of p(y_i = l | .), and the variance that of p (1 - p). The paper
-    prints p(y_pred_i | .), which is the class l = n only.
+    prints p(y_pred_i | .), which is right for l = n only.
     """
     log_p = log_testing_posterior(log_rho, y_pred, confusion)
     p, not_p = jnp.exp(log_p), -jnp.expm1(log_p)
@@ -150,7 +146,7 @@ def expected_counts(
 
 
 def _predicted(y_pred: Predictions, first: int, end: int) -> Bool[Array, "symbols samples"]:
-    """Who was predicted which symbol, from `first` on."""
+    """Indicators of the predicted symbols from `first` to `end`."""
     return y_pred[None] == jnp.arange(first, end, dtype=y_pred.dtype)[:, None]
 
 
@@ -167,8 +163,7 @@ def plug_in_step(log_rho: LogRho, y_pred: Predictions) -> Step:
 def exact_step(log_rho: LogRho, y_pred: Predictions, weight: Weight = None) -> Step:
     """E[K[l, n] | K], given that class l occurs: for one l the counts of the symbols are independent.
 
-    K has no zeros, as `iterate` keeps it: (25) is then a product with class posteriors whose largest is 1,
-    and the exponentials are those of the first step.
+    K has no zeros (`iterate`), so (25) is a product with class posteriors whose largest is 1.
     """
     rho = jnp.exp(log_rho - log_rho.max(axis=1, keepdims=True)).T
 
@@ -231,7 +226,7 @@ def draw_tables(
 
 
 def sampling_step(key: Key[Array, ""], log_rho: LogRho, y_pred: Predictions) -> Step:
-    """Algorithm 4, by 2500 draws a class. Draws without a class are left out of its row."""
+    """Algorithm 4, by 2500 draws a class; draws without a class are left out of its row."""
     draws = 2500 * log_rho.shape[1]
 
     def step(confusion, number):
@@ -270,8 +265,8 @@ class FixedPoint(NamedTuple):
 def iterate(step: Step, *, dtype, start=(0.5, 0.5), max_steps: int = 30, tol: float = 1e-3) -> FixedPoint:
     """The loop that Algorithms 1 to 4 share: x <- step(x, number) until no element changes by `tol`.
 
-    Every element is clipped to [.001, .999]; rows of a matrix are divided by their sums. What a step
-    leaves undefined keeps its value. `start`: (p_D, p_FA), or a matrix (`uniform_rows`).
+    Every element is clipped to [.001, .999]; rows of a matrix are divided by their sums. What a step leaves
+    undefined keeps its value. `start`: (p_D, p_FA), or a matrix (`uniform_rows`).
 
     The derivatives of `value`, forward and reverse, are those of the fixed point (by the implicit function,
     so choose a small `tol`). A step that counts drawn or most probable labels has derivative 0.

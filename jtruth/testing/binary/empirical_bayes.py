@@ -1,14 +1,14 @@
 """Empirical Bayes testing of two classes (Su 2.2-2.5): find the operating point, then plug it in.
 
-**Finding it.** The algorithms of `jtruth.testing.steps` for (p_D, p_FA), the second column of the operating
-matrix, and Algorithm 1, whose step `ratio_step` is the means of ratios of normals, from the moments
-(12)-(16). All iterate from (1/2, 1/2). A data set enters through `log_odds` (samples,), the logit of (21),
-which may be infinite (known labels), and `y_pred` (samples,) of 0 and 1.
+**Finding it.** The algorithms of `jtruth.testing.steps` for (p_D, p_FA), and Algorithm 1, whose step
+`ratio_step` is the means of ratios of normals, from the moments (12)-(16). All iterate from (1/2, 1/2). A
+data set is `log_odds` (samples,), the logit of (21), which may be infinite (known labels), and `y_pred`
+(samples,) of 0 and 1.
 
 **Plugging it in.** `normal_posterior` is the paper's: U and V normal by the central limit theorem, so
-accuracy and precision are normal and P_D, P_FA, F_beta ratios of normals, kept to [0, 1]; so are the joint
-densities (17) and (18). Intervals ignore that the operating point is itself uncertain; `exact_posterior`
-does not.
+accuracy and precision are normal and P_D, P_FA, F_beta ratios of normals, confined to [0, 1]; so are the
+joint densities (17) and (18). Intervals ignore the uncertainty of the operating point, unlike those of
+`exact_posterior`.
 """
 
 from dataclasses import dataclass
@@ -69,7 +69,7 @@ def moments(
     point: Float[Array, " 2"],
     weight: Float[Array, " samples"] | None = None,
 ) -> ShareMoments:
-    """(12)-(16) at an operating point; `weight` samples of each, where equal ones are merged."""
+    """(12)-(16) at an operating point; `weight` is the multiplicity of each sample."""
     n = log_odds.shape[0] if weight is None else weight.sum()
     shifted = posterior_log_odds(log_odds, y_pred, point)
     p, not_p = jax.nn.sigmoid(shifted), jax.nn.sigmoid(-shifted)
@@ -108,7 +108,7 @@ def matrix_of(point: Float[Array, " 2"]) -> Float[Array, "2 2"]:
 
 
 def of_point(step: Step) -> Step:
-    """A step of matrices as one of operating points."""
+    """Convert a step of matrices to one of operating points."""
     return lambda point, number: step(matrix_of(point), number)[::-1, 1]
 
 
@@ -116,7 +116,7 @@ def of_point(step: Step) -> Step:
 
 
 def point_estimate(value: float) -> PmfEstimate:
-    """A distribution that is all at one value (NaN: undefined for certain)."""
+    """A point mass (NaN: never defined)."""
     if np.isnan(value):
         return PmfEstimate(np.zeros(0), np.zeros(0), 0.0)
     return PmfEstimate(np.array([value]), np.ones(1), lattice=True)
@@ -154,8 +154,8 @@ _density = jax.jit(ratio_of_normals.density)
 def normal_posterior(moments: ShareMoments, metric: str | Metric) -> Estimate:
     """Posterior of a metric under the central limit theorem (Su 2.3.1, Tables 8 and 16).
 
-    A ratio of two sums of counts is a ratio of two linear forms of U and V, hence of two normal variables,
-    or itself normal where its denominator is a constant.
+    A ratio of two sums of counts is a ratio of two linear forms of U and V, hence of two normal variables, or
+    itself normal where its denominator is a constant.
 
     Args:
         moments: (12)-(16) at the operating point.
@@ -175,9 +175,6 @@ def normal_posterior(moments: ShareMoments, metric: str | Metric) -> Estimate:
     return normal_estimate(ratio.mean_z / ratio.mean_w, ratio.var_z / ratio.mean_w**2)
 
 
-normal_law = normal_posterior  # its older name
-
-
 def metric_ratio(moments: ShareMoments, metric: Metric) -> Ratio:
     """Moments of numerator and denominator of a metric, U and V being independent (Su Table 16)."""
     m = moments
@@ -193,9 +190,9 @@ def metric_ratio(moments: ShareMoments, metric: Metric) -> Ratio:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class NormalTable(CountTable):
-    """U and V normal at an operating point, as in the paper: distributions of ratios of two sums of counts.
+    """U and V normal at an operating point, as in the paper: distributions of ratios of sums of counts.
 
-    Single counts, draws and other metrics are those of the exact table there, which this is.
+    Single counts, draws and other metrics are exact there.
     """
 
     moments: ShareMoments
@@ -223,8 +220,8 @@ def roc_density(moments: ShareMoments, p_detection: Any, p_false_alarm: Any) -> 
         p_detection, p_false_alarm: numbers or arrays that broadcast, of NumPy or JAX.
 
     Returns:
-        The density; 0 outside the unit square, on the chance line, where the printed form is 0/0, and where
-        U or V does not vary.
+        The density; 0 outside the unit square, on the chance line, where the printed form is 0/0, and where U
+        or V has no variance.
     """
     d, f, n1 = p_detection, p_false_alarm, moments.n1
     xp, inside = _inside(moments, d, f, d != f)
@@ -237,7 +234,7 @@ def roc_density(moments: ShareMoments, p_detection: Any, p_false_alarm: Any) -> 
 def precision_recall_density(moments: ShareMoments, precision: Any, recall: Any) -> Any:
     """Joint posterior density of (PREC, REC) at an operating point, Su (18); 0 at recall 0, its limit.
 
-    Same arguments as `roc_density`, and 0 in the same places but for the chance line.
+    Arguments and zeros are those of `roc_density`, without the chance line.
     """
     xp, inside = _inside(moments, precision, recall, recall != 0)
     safe, u = xp.where(inside, recall, 1.0), moments.n1 * precision
@@ -246,7 +243,7 @@ def precision_recall_density(moments: ShareMoments, precision: Any, recall: Any)
 
 
 def _inside(m: ShareMoments, x: Any, y: Any, defined: Any) -> tuple[Any, Any]:
-    """NumPy or JAX, and where there is a density of two metrics."""
+    """The namespace of the arrays, and where two metrics have a density."""
     varies = (m.var_u > 0) & (m.var_v > 0)
     return namespace(*m, x, y), varies & defined & (x >= 0) & (x <= 1) & (y >= 0) & (y <= 1)
 

@@ -1,4 +1,4 @@
-"""The exact posterior of the counts of a binary classifier: no sampling, no normality (methods: Su 2.1-2.3).
+"""The exact posterior of the counts of a binary classifier: no sampling, no normality (Su 2.1-2.3).
 
 A = number of true positives, B = number of false negatives. With p_D ~ Beta(a_d, b_d), p_FA ~ Beta(a_f, b_f)
 integrated out,
@@ -6,20 +6,20 @@ integrated out,
     P(A=a, B=b | y_pred, z) ~ PB_1(a) PB_0(b) Beta(a + a_d, b + b_d) Beta(N1 - a + a_f, N0 - b + b_f),
 
 PB_u being the distribution of the number of positives among the samples predicted u given the labels alone;
-with gamma functions, f_1(a) f_0(b) g(a + b). Its sum is the evidence p(y_pred, z) up to the known p(z). There
-are two ways to sum; `exact_posterior` and `dist_at` choose by size. Host side, float64.
+with gamma functions, f_1(a) f_0(b) g(a + b). Its sum is the evidence p(y_pred, z) up to the known p(z).
+`exact_posterior` and `dist_at` choose between two ways to sum by size. Host side, float64.
 
 **The table** (`count_table`): every whole number of a window that holds all but 1e-12.
 
-**Nodes** (`node_table`): sums over widely spread counts are integrals of smooth functions, which the
-trapezoid rule gives to rounding error as long as the steps are below the spread of A given B and of B given A
-(exp(-2 pi^2) = 3e-9 where they are equal). Their ratio is irrational, so that values of a metric lie densely.
-PB comes from second-order saddlepoints, of samples on a grid (`on_grid`). What is expanded is the ratio to
-the distribution of as many fair coins, which is smooth: polynomials join it to about 1e-9 (nearly certain
-labels: 1e-6). *Smooth*: A is spread widely and away from the ends of its range; metrics have densities. *To
-    the
-ends*: labels say little, and A and B run over all of their range; an end that holds mass counts (h + 1)/2
-(Euler and Maclaurin). Against the table at N = 12 000: means within 2e-4 sd, widths of intervals within .6 %.
+**Nodes** (`node_table`): sums over widely spread counts are integrals of smooth functions. The trapezoid rule
+gives them to rounding error if the steps are below the spread of A given B and of B given A (exp(-2
+pi^2) = 3e-9 where they are equal). The ratio of the steps is irrational, so that values of a metric lie
+densely. PB comes from second-order saddlepoints, of samples on a grid (`on_grid`). Its ratio to the
+distribution of as
+many fair coins is smooth: polynomials interpolate it to about 1e-9 (nearly certain labels: 1e-6). *Smooth*:
+A is spread widely and away from the ends of its range; metrics have densities. *To the ends*: labels are
+uninformative, and A and B run over all of their range; an end that has mass counts (h + 1)/2 (Euler and
+Maclaurin). Against the table at N = 12 000: means within 2e-4 sd, widths of intervals within .6 %.
 """
 
 from collections.abc import Callable
@@ -50,13 +50,13 @@ from jtruth.testing.binary.operating_point import (
 
 _EDGE_MASS = 1e-14  # a window is wide enough when its edges hold less than this
 _LARGE_TABLE = 150_000  # cells above which smooth nodes are used where that is possible
-_LARGEST_TABLE = 5_000_000  # cells that are written down: .04 GB for each array of them
+_LARGEST_TABLE = 5_000_000  # cells of a table: .04 GB for each array
 _SMOOTH_VARIANCE = 100.0  # smallest variance for which a side is expanded
 _NODES = 60_000  # wanted where metrics have densities
 _ENOUGH, _MOST = 4_000_000, 20_000_000  # wanted to the ends, and made at most: .2 GB for each array
 _RATIO = 0.5 * (np.sqrt(5.0) - 1)  # of the steps of A and B, in their spreads
-_FEW = 1000  # flips of a side that keeps its whole numbers to the ends
-_BINS = 1024  # of the distribution of a metric to the ends: single nodes mean nothing
+_FEW = 1000  # flips, up to which a side keeps its whole numbers
+_BINS = 1024  # of the distribution of a metric to the ends
 _DEGREE, _PIECES = 11, 20  # of the polynomials of a log distribution, and how often a window is halved
 
 
@@ -70,10 +70,7 @@ def dist_at(data: LogOdds, p_detection: float, p_false_alarm: float) -> CountTab
 
 
 def exact_posterior(data: LogOdds, prior: BetaPrior | None = BetaPrior()) -> CountTable:
-    """The exact posterior of the counts: the table, or nodes where it would be very large.
-
-    Without a prior as in `count_table`.
-    """
+    """The exact posterior of the counts: the table, or nodes where it would be very large."""
     gridded = on_grid(data)
     mode = most_probable(gridded, prior)
     wide = 18.0 * np.sqrt(np.diag(mode.count_covariance)) + 12.0
@@ -95,7 +92,7 @@ def _log_sum_factor(positives: np.ndarray, total: int, prior: BetaPrior) -> np.n
 
 
 def _log_gamma(z: np.ndarray) -> np.ndarray:
-    """log Gamma; by Stirling's series where every z is large (error 1e-17 from 64 on), ten times as fast."""
+    """log Gamma; by Stirling's series where every z is large (error 1e-17 from 64 on)."""
     if not z.size or z.min() < 64.0:
         return gammaln(z)
     w = 1.0 / z
@@ -103,7 +100,7 @@ def _log_gamma(z: np.ndarray) -> np.ndarray:
     return (z - 0.5) * np.log(z) - z + (0.5 * np.log(2 * np.pi)) + series
 
 
-# One side: its counts in the table, how many whole numbers each stands for (None: itself), log f_u there.
+# One side: its counts in the table, how many whole numbers each represents (None: itself), log f_u there.
 _Axis = tuple[np.ndarray, np.ndarray | None, np.ndarray]
 
 
@@ -152,12 +149,12 @@ def _log_gain(count: np.ndarray, data: LogOdds, side: int, prior: BetaPrior | No
 
 
 def _log_joint(axes: list[_Axis], total: int, prior: BetaPrior | None) -> Float[np.ndarray, "a b"]:
-    """log f_1(a) f_0(b) g(a + b), and of the cells that each node stands for."""
+    """log f_1(a) f_0(b) g(a + b), times the cells that each node represents."""
     logs = [log_f if cells is None else log_f + np.log(cells) for _, cells, log_f in axes]
     if prior is None:
         return logs[0][:, None] + logs[1][None, :]
     (a, of_a, _), (b, of_b, _) = axes
-    if of_a is None and of_b is None:  # sums of whole numbers come again and again
+    if of_a is None and of_b is None:  # g has few distinct sums of whole numbers
         g = _log_sum_factor(np.arange(a[0] + b[0], a[-1] + b[-1] + 1), total, prior)
         log_p = np.lib.stride_tricks.sliding_window_view(g, b.size) + logs[0][:, None]
     else:
@@ -172,8 +169,8 @@ def count_table(
 ) -> CountTable:
     """The exact posterior of the counts on whole numbers; 10 ms at N = 1000.
 
-    Without a prior the operating point is given, and inside the log-odds (`shifted`). `mode` is that of
-    `most_probable`, where it has been found already.
+    Without a prior the operating point is inside the log-odds (`shifted`). `mode` is that of `most_probable`,
+    if known already.
     """
     mode = mode or most_probable(data, prior)
     summed = _summed(data, prior, mode, lambda ends: list(map(_whole_numbers, data, ends)))
@@ -192,10 +189,10 @@ def node_table(
     *,
     to_the_ends: bool = False,
 ) -> CountTable | None:
-    """The posterior of the counts at nodes; None where the true positives are confined, or reach an end.
+    """Posterior of the counts at nodes; None where the true positives are confined or reach an end.
 
-    Arguments as in `count_table`; `gridded` is `on_grid(data)`, `mode` that of it. With `to_the_ends` nodes
-    go up to the ends of both ranges, whatever they hold; ValueError if these are more than fit into memory.
+    `gridded` is `on_grid(data)`, `mode` that of it. With `to_the_ends` nodes go up to the ends of both
+    ranges; ValueError if these are more than fit into memory.
     """
     gridded = on_grid(data) if gridded is None else gridded
     mode = most_probable(gridded, prior) if mode is None else mode
@@ -229,25 +226,25 @@ def node_table(
 def _smooth_axes(
     data: LogOdds, gridded: LogOdds, mode: OperatingPoint, ends: np.ndarray
 ) -> list[_Axis] | None:
-    """Nodes away from the ends; None if the true positives do not allow it. `gridded`: `data` on a grid."""
+    """Nodes away from the ends; None if the true positives do not allow it."""
     sd, limits = np.sqrt(np.diag(mode.count_covariance)), _limits(data)
     shifts = tilts(mode.p_detection, mode.p_false_alarm)
     wide = [
         side.x.size > 0 and cumulants(side.x, side.counts, float(tilt))[2] > _SMOOTH_VARIANCE
         for side, tilt in zip(gridded, shifts, strict=True)
     ]
-    room = np.minimum(ends[:, 0] - limits[:, 0], limits[:, 1] - ends[:, 1])
-    if not wide[0] or room[0] < 2 * sd[0]:
+    margin = np.minimum(ends[:, 0] - limits[:, 0], limits[:, 1] - ends[:, 1])
+    if not wide[0] or margin[0] < 2 * sd[0]:
         return None
     steps = _steps(mode, ends, _NODES, 16.0)
     a = _spaced(gridded[0], ends[0], steps[0], limits[0])
-    if wide[1] and room[1] > 4 * sd[1]:
+    if wide[1] and margin[1] > 4 * sd[1]:
         return [a, _spaced(gridded[1], ends[1], steps[1], limits[1])]
     return [a, _whole_numbers(data[1], ends[1])]
 
 
 def _to_the_ends(data: LogOdds, gridded: LogOdds, mode: OperatingPoint, ends: np.ndarray) -> list[_Axis]:
-    """Nodes wherever there may be mass; sides of few flips keep their whole numbers."""
+    """Nodes over all of both ranges; sides of few flips keep their whole numbers."""
     steps, axes = _steps(mode, ends, _ENOUGH, 3.0), []
     numbers = [np.ptp(end) / max(step, 1.0) for end, step in zip(ends, steps, strict=True)]
     if np.prod(numbers) > _MOST:
@@ -264,7 +261,7 @@ def _to_the_ends(data: LogOdds, gridded: LogOdds, mode: OperatingPoint, ends: np
 
 
 def _steps(mode: OperatingPoint, ends: np.ndarray, wanted: int, finest: float) -> Float[np.ndarray, "2"]:
-    """Steps of A and B for so many nodes: between 1 and 1/finest of the spread of one given the other."""
+    """Steps of A and B for about `wanted` nodes: 1/finest to 1 of the spread of one given the other."""
     spread = mode.count_covariance
     conditional = np.sqrt(np.linalg.det(spread) / np.diag(spread)[::-1])
     in_spreads = np.prod((ends[:, 1] - ends[:, 0]) / conditional)
@@ -273,7 +270,7 @@ def _steps(mode: OperatingPoint, ends: np.ndarray, wanted: int, finest: float) -
 
 
 def _spaced(side: Side, end: np.ndarray, step: float, limits: np.ndarray) -> _Axis:
-    """Evenly spaced counts; an end of the possible range counts half of its cell more."""
+    """Evenly spaced counts; an end of the possible range has half a cell more."""
     low, high = float(end[0]), float(end[1])
     number = max(int(np.ceil((high - low) / step)) + 1, 2)
     nodes, step = np.linspace(low, high, number, retstep=True)
@@ -285,10 +282,10 @@ def _spaced(side: Side, end: np.ndarray, step: float, limits: np.ndarray) -> _Ax
 
 
 def log_dist(side: Side, low: float, high: float) -> Callable[[np.ndarray], np.ndarray]:
-    """log P(count = c) for real c on [low, high]: log C(n, c) and polynomials, joined, of what is left.
+    """log P(count = c) for real c on [low, high]: log C(n, c) plus piecewise polynomials.
 
-    Tilts are solved for roughly, each from the one before, so points may lie a little off their places; the
-    count K'(t) that each stands for is exact. A piece whose polynomial has not settled is halved.
+    A tilt is solved for roughly, starting from the one before; its count K'(t) is exact. A piece whose
+    polynomial has not converged is halved.
     """
     flips = round(float(side.counts.sum()))
     cuts, pieces, left = [], [], [(low - side.sure, high - side.sure, 0)]
@@ -329,9 +326,9 @@ def _polynomial(side: Side, flips: int, low: float, high: float) -> Chebyshev:
 
 
 def confusion_nodes(table: CountTable, number: int) -> Float[np.ndarray, "nodes 2 2"]:
-    """Evenly spread, equally weighted nodes of the classifier's matrix: beta given the counts of `table`.
+    """Evenly spread nodes of equal weight of the classifier's matrix, beta given the counts of `table`.
 
-    The count a by its own distribution and b given a, by Sobol's sequence: the sd of accuracy is within .2 %.
+    By Sobol's sequence: a from its own distribution, b given a. The sd of accuracy is within .2 %.
     """
     place = _sobol(number)
     i = cell_at(np.cumsum(table.probability.sum(axis=1))[None], np.zeros(number, int), place[:, 0])
@@ -345,7 +342,7 @@ def confusion_nodes(table: CountTable, number: int) -> Float[np.ndarray, "nodes 
 
 @lru_cache(maxsize=4)
 def _sobol(number: int) -> Float[np.ndarray, "nodes 4"]:
-    """Points of [0, 1]^4, in the middle of their finest cells: 0 and 1 are left out."""
+    """Points of [0, 1]^4 in the middle of their finest cells, so never 0 or 1."""
     from scipy.stats.qmc import Sobol  # half a second to import, and only here
 
     finest = int(np.ceil(np.log2(number)))
@@ -353,7 +350,7 @@ def _sobol(number: int) -> Float[np.ndarray, "nodes 4"]:
 
 
 def cell_at(upto: Float[np.ndarray, "rows cells"], row: np.ndarray, place: np.ndarray) -> np.ndarray:
-    """The cell of `row` in which the share `place` falls; `upto` holds cumulative masses."""
+    """The cell of `row` that contains the share `place`; `upto` has cumulative masses."""
     total = upto[:, -1:]
     flat = (upto / np.where(total > 0, total, 1) + np.arange(len(upto))[:, None]).ravel()
     cell = np.searchsorted(flat, place + row, side="right") - row * upto.shape[1]

@@ -1,8 +1,7 @@
-"""An unknown class prior integrated out over exact tables.
+"""Exact tables with an unknown class prior integrated out.
 
-The normaliser of the exact posterior is the evidence p(y_pred, z | prior). So the posterior of an unknown
-prior is the evidence times its prior on a quadrature grid, and the posterior of a metric is the
-mixture of its exact distributions at the nodes. Host side, float64.
+The normaliser of the exact posterior is the evidence p(y_pred, z | prior), so the posterior of the prior is
+known on a quadrature grid; a metric has the mixture of its exact distributions at the nodes. Host, float64.
 """
 
 from collections.abc import Sequence
@@ -88,11 +87,11 @@ def mix(dists: Sequence[Estimate], weight: Float[np.ndarray, " dists"]) -> Estim
 
 
 def unknown_prior(log_ratio: Float[np.ndarray, " samples"], y_pred: Int[np.ndarray, " samples"]) -> Mixture:
-    """The class prior pi(1), uniform, the mixture's parameter, integrated out of the exact posterior.
+    """Integrate the class prior pi(1), uniform a priori, out of the exact posterior.
 
     Args:
-        log_ratio: log p(z_i | y_i = 1) - log p(z_i | y_i = 0); `log_evidence` is then log p(y_pred, z) up to
-            the sum of log p(z_i | y_i = 0), which does not depend on the prior.
+        log_ratio: log p(z_i | y_i = 1) - log p(z_i | y_i = 0); `log_evidence` is then log p(y_pred, z) less
+            the sum of log p(z_i | y_i = 0).
         y_pred: predictions, 0 or 1.
     """
 
@@ -104,7 +103,7 @@ def unknown_prior(log_ratio: Float[np.ndarray, " samples"], y_pred: Int[np.ndarr
         terms = np.logaddexp(np.log1p(-share), np.log(share) + log_ratio[~certain])
         return float(terms.sum() + certain.sum() * np.log(share))
 
-    def roughly(share):  # Laplace's approximation of the evidence, which only says where the nodes should lie
+    def roughly(share):  # Laplace's approximation of the evidence, to place the nodes
         data = data_at(share)
         mode = most_probable(data)
         spread = 0.5 * np.linalg.slogdet(mode.covariance)[1]
