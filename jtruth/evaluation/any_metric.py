@@ -43,7 +43,7 @@ from jtruth.evaluation.inputs import Judging
 from jtruth.evaluation.parts import LOOK_FIRST, Assumption, Check, assumption_table, first_lines
 from jtruth.labels import Labels
 from jtruth.stats.draws import DrawsEstimate
-from jtruth.tables.posterior import NO_LAW, RangeEstimate
+from jtruth.tables.posterior import NO_DISTRIBUTION, RangeEstimate
 from jtruth.testing.binary.chain import symbol_chain, symbol_walk
 from jtruth.testing.multiclass import count_posterior
 
@@ -83,7 +83,7 @@ class MetricPosterior(Answer):
         """One value, or array of values, for each drawn vector of classes; a range has none."""
         first, *others = self.drawn.values()
         if others:
-            raise ValueError(f"{NO_LAW}; for one assumption take drawn[{next(iter(self.drawn))!r}]")
+            raise ValueError(f"{NO_DISTRIBUTION}; for one assumption take drawn[{next(iter(self.drawn))!r}]")
         return first
 
     @property

@@ -1,8 +1,7 @@
-"""Two metrics at once: the joint posterior of (P_D, P_FA), of (PREC, REC), or of any other pair.
+"""Joint posteriors of two metrics: (P_D, P_FA), (PREC, REC), or any other pair.
 
-`JointEstimate` is exact: the cells of a count table, each a point in the plane of the two metrics.
-`JointDensity` is the paper's normal form, (17) and (18), on the unit square. Both give `mean` and `mode`;
-`on_grid` gives a density to draw. Host side, float64.
+`JointEstimate` is exact: the cells of a count table are points in the plane of the two metrics.
+`JointDensity` is the paper's normal form, (17) and (18), on the unit square. Host side, float64.
 """
 
 from collections.abc import Callable
@@ -18,7 +17,7 @@ from jtruth._one_line import one_line, picture
 class JointEstimate(eqx.Module):
     """Exact joint distribution of two metrics: points (cells, 2) and their probabilities.
 
-    Cells in which either metric is undefined are left out; `probability_defined` is what remains.
+    Cells in which either metric is undefined are left out; `probability_defined` is the mass of the others.
     """
 
     first: str
@@ -46,7 +45,7 @@ class JointEstimate(eqx.Module):
         """The most probable cell of the count table; of equal weights, the peak of a smoothed grid."""
         if np.ptp(self.weight) > 0 or len(self.weight) < 2:
             return self.points[int(np.argmax(self.weight))]
-        from scipy.ndimage import gaussian_filter  # only here
+        from scipy.ndimage import gaussian_filter
 
         edges = [np.linspace(v.min(), v.max() + 1e-9, 41) for v in self.points.T]
         mass = gaussian_filter(np.histogram2d(*self.points.T, bins=edges)[0], 2.0)
@@ -60,7 +59,7 @@ class JointEstimate(eqx.Module):
 
 
 class JointDensity(eqx.Module):
-    """A joint density of two metrics on the unit square, kept to a box that holds its mass."""
+    """A joint density of two metrics on the unit square, confined to a box that contains its mass."""
 
     first: str
     second: str

@@ -1,13 +1,12 @@
-"""The posterior over count tables n[true class, predicted symbol]: what every way of testing hands over.
+"""Posteriors over count tables n[true class, predicted symbol], the result of every method of testing.
 
-`TablePosterior` says what may be asked of it, whoever made it: `CountTable` and `Mixture` (exact, two
-classes), `NormalTable` and `GivenMatrix` (ratios in closed form), `TableDraws` and `CountDraws` (equally
-weighted draws), `ChainTables` (evenly spread ones), `PredictiveTable` (readings of labels, widened), and
-`NewSamples` (one of these, asked about new samples). An estimated table with resamples of it is held by
-`TableDraws` with a point: such draws are confidence, no posterior.
+`TablePosterior` is the interface of `CountTable` and `Mixture` (exact, two classes), `NormalTable` and
+`GivenMatrix` (ratios in closed form), `TableDraws` and `CountDraws` (equally weighted draws), `ChainTables`
+(evenly spread tables), `PredictiveTable` (estimates from labels, widened), and `NewSamples` (the same for new
+samples). An estimated table with resamples is a `TableDraws` with a point: confidence, not a posterior.
 
-Symbols are classes as a rule; score bins or tuples of several classifiers' predictions work the same, as far
-as a metric makes sense of them. Classes have numbers here: hand over `named_metric("recall[cat]", classes)`.
+Symbols are usually classes; score bins or tuples of several classifiers' predictions work the same. Classes
+are numbers here: pass `named_metric("recall[cat]", classes)` for a named class.
 """
 
 from abc import ABC, abstractmethod
@@ -27,6 +26,9 @@ from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import Estimate, Interval, Region
 from jtruth.tables.joint import JointDensity, JointEstimate
 from jtruth.tables.metrics import Metric, default_metrics, named_metric, ratio
+
+CellWeights = Float[np.ndarray, "classes symbols"]
+Sums = tuple[np.ndarray, np.ndarray, np.ndarray]  # of two weightings of the cells, and probabilities
 
 
 class Cells(NamedTuple):
@@ -70,14 +72,12 @@ class TablePosterior(ABC):
     def draws(self, key: Key, n: int) -> Float[np.ndarray, "n classes symbols"]:
         """n independent draws of the table (of `TableDraws`: with replacement from its draws)."""
 
-    def counted(
-        self, hits: Float[np.ndarray, "classes symbols"], misses: Float[np.ndarray, "classes symbols"]
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    def counted(self, hits: CellWeights, misses: CellWeights) -> Sums | None:
         """Sums of cells with these weights in every possible table, and its probability; None: not known."""
         return None
 
     def metric(self, metric: str | Metric) -> Metric:
-        """The metric by its name, with classes numbered 0, 1, ..."""
+        """The metric by its name, with classes 0, 1, ..."""
         return named_metric(metric, range(self.shape[0])) if isinstance(metric, str) else metric
 
     def cells(self, level: float = 0.95) -> Cells:
@@ -85,14 +85,13 @@ class TablePosterior(ABC):
         return cells_of([self.cell(c, u) for c, u in np.ndindex(*self.shape)], self.shape, level)
 
     def __repr__(self) -> str:
-        """One line."""
         return f"{type(self).__name__}({self.shape[0]} classes, {self.shape[1]} symbols)"
 
 
 class TableDraws(TablePosterior, eqx.Module):
-    """Equally weighted draws of the table; a single one is without uncertainty, one of NaN not identified.
+    """Equally weighted draws of the table: one alone has no uncertainty, NaN is not identified.
 
-    With a `point` it is a table estimated from data, and the draws are its values in resamples of these.
+    With a `point` it is a table estimated from data, and the draws are its values in resamples.
     """
 
     counts: Num[np.ndarray, "draws classes symbols"]
@@ -132,9 +131,7 @@ class TableDraws(TablePosterior, eqx.Module):
         point = None if self.point is None else float(self.point[true, symbol])
         return DrawsEstimate(self.counts[:, true, symbol].astype(np.float64), point)
 
-    def counted(
-        self, hits: Float[np.ndarray, "classes symbols"], misses: Float[np.ndarray, "classes symbols"]
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    def counted(self, hits: CellWeights, misses: CellWeights) -> Sums | None:
         """Both sums in every draw; None of estimated tables."""
         known = ~np.isnan(self.counts).any(axis=(1, 2))
         if self.point is not None or not known.any():
@@ -144,15 +141,14 @@ class TableDraws(TablePosterior, eqx.Module):
         return pairs[0], pairs[1], number / number.sum()
 
     def rate(self, true: int, symbol: int) -> DrawsEstimate:
-        """Posterior of n[true, symbol] / n[true, :], of the samples' conditional matrix; may be undefined."""
+        """Posterior of n[true, symbol] / n[true, :]; may be undefined."""
         row = np.maximum(self.counts[:, true].sum(axis=1), 0)
         return DrawsEstimate(ratio(self.counts[:, true, symbol], row))
 
     def draws(self, key: Key, n: int) -> Float[np.ndarray, "n classes symbols"]:
         """n draws with replacement."""
-        return self.counts[np.asarray(jax.random.choice(as_key(key), len(self.counts), (n,)))].astype(
-            np.float64
-        )
+        chosen = np.asarray(jax.random.choice(as_key(key), len(self.counts), (n,)))
+        return self.counts[chosen].astype(np.float64)
 
 
 def _resampled(metric: Metric, tables: np.ndarray) -> Float[np.ndarray, " draws"]:
@@ -167,7 +163,7 @@ def _resampled(metric: Metric, tables: np.ndarray) -> Float[np.ndarray, " draws"
 def estimates(
     posterior: TablePosterior, classes: Sequence[str], positive: int | None = None, more: Iterable[str] = ()
 ) -> dict[str, Estimate]:
-    """Distributions of the metrics that an answer about these classes shows, and of `more`."""
+    """Distributions of the metrics shown by default for these classes, and of `more`."""
     names = (*default_metrics(classes), *more)
     return {name: posterior.estimate(named_metric(name, classes, positive)) for name in names}
 
@@ -177,17 +173,16 @@ def thinned(posteriors: Sequence[TableDraws], most: int | None = None) -> TableD
     return TableDraws(evenly([one.counts for one in posteriors], most))
 
 
-NO_LAW = (
+NO_DISTRIBUTION = (
     "a range over assumptions has no probability distribution; take that of one assumption from "
     "`assumptions`, or evaluate with assume='independent' or 'shared_difficulty'"
 )
 
 
 class RangeEstimate(Estimate):
-    """What-if: mean of the means under several assumptions, hull of their intervals; it promises no coverage.
+    """Range over several assumptions: mean of the means, hull of the intervals; without coverage.
 
-    There is no distribution behind it, so mode, sd, density and samples do not exist: NaN, or an error that
-    says so.
+    It has no distribution: mode and sd are NaN, density and samples raise an error.
     """
 
     sd = mode = float("nan")  # type: ignore[assignment]
@@ -198,7 +193,7 @@ class RangeEstimate(Estimate):
 
     @property
     def mean(self) -> float:
-        """Mean of the members' posterior means: a point in the middle of the assumptions."""
+        """Mean of the members' posterior means."""
         return float(np.mean([e.mean for e in self._members]))
 
     def interval(self, level: float = 0.95) -> Interval:
@@ -210,15 +205,15 @@ class RangeEstimate(Estimate):
         return self._hull_of([e.equal_tails(level) for e in self._members])
 
     def region(self, level: float = 0.95) -> Region:
-        """Does not exist."""
-        raise ValueError(f"{NO_LAW}; use interval({level:g})")
+        """Not available."""
+        raise ValueError(f"{NO_DISTRIBUTION}; use interval({level:g})")
 
     def density(self, x: np.ndarray) -> np.ndarray:
-        """Does not exist."""
-        raise ValueError(NO_LAW)
+        """Not available."""
+        raise ValueError(NO_DISTRIBUTION)
 
     def _quantile(self, u: np.ndarray) -> np.ndarray:
-        raise ValueError(NO_LAW)
+        raise ValueError(NO_DISTRIBUTION)
 
     @staticmethod
     def _hull_of(parts: list[Interval]) -> Interval:

@@ -43,7 +43,7 @@ from jtruth._one_line import one_line
 from jtruth._random import Key, host_rng
 from jtruth._validation.in_range import check_codes, check_no_nan
 from jtruth.stats.poisson_binomial import log_pmf
-from jtruth.tables.posterior import TableDraws
+from jtruth.tables.posterior import CellWeights, Sums, TableDraws
 from jtruth.testing.binary.exact import cell_at
 
 _Dist = tuple[int, np.ndarray]  # smallest possible number of positives, and log distribution
@@ -85,9 +85,7 @@ class SymbolChain(eqx.Module):
             place = place + above[:, u]
         return above + self.first
 
-    def counted(
-        self, hits: Float[np.ndarray, "classes symbols"], misses: Float[np.ndarray, "classes symbols"]
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    def counted(self, hits: CellWeights, misses: CellWeights) -> Sums | None:
         """Sums of cells with these weights in every possible table, and its probability, exactly.
 
         None where the sums depend on more than two sums of a_u, or on too many of their values.
@@ -146,9 +144,7 @@ class ChainTables(TableDraws):
     chains: tuple[SymbolChain, ...] = eqx.field(kw_only=True)
     weight: Float[np.ndarray, " chains"] = eqx.field(kw_only=True)
 
-    def counted(
-        self, hits: Float[np.ndarray, "classes symbols"], misses: Float[np.ndarray, "classes symbols"]
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    def counted(self, hits: CellWeights, misses: CellWeights) -> Sums | None:
         """Both sums in every table of every chain; of the draws where these are too many."""
         each = [one for chain in self.chains if (one := chain.counted(hits, misses)) is not None]
         if len(each) < len(self.chains):

@@ -15,7 +15,7 @@ from jaxtyping import Array, Float, Int, Key
 from jtruth.stats.estimates import DensityEstimate, Estimate, PmfEstimate
 from jtruth.tables.joint import JointEstimate
 from jtruth.tables.metrics import Metric
-from jtruth.tables.posterior import TablePosterior
+from jtruth.tables.posterior import CellWeights, Sums, TablePosterior
 from jtruth.testing.binary.exact import exact_posterior
 from jtruth.testing.binary.operating_point import collapse, log_likelihood, most_probable
 
@@ -39,9 +39,7 @@ class Mixture(TablePosterior, eqx.Module):
         """Distribution of a metric with the parameter integrated out."""
         return mix([table.estimate(metric) for table in self.tables], self.weight)
 
-    def counted(
-        self, hits: Float[np.ndarray, "classes symbols"], misses: Float[np.ndarray, "classes symbols"]
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    def counted(self, hits: CellWeights, misses: CellWeights) -> Sums | None:
         """Both sums in every table of every node."""
         each = [table.counted(hits, misses) for table in self.tables]
         hit, miss = (np.concatenate([one[k] for one in each]) for k in range(2))
