@@ -1,4 +1,4 @@
-"""Pictures hold what they should: the posterior, the true value, names on the axes; and what answers say."""
+"""Pictures: the posterior, the true value, names on the axes; and the pictures of answers."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""The exact posterior against all 2^N label vectors, and against itself at sizes where two routes exist."""
+"""The exact posterior against all 2^N label vectors, and its two algorithms against each other."""
 
 import numpy as np
 import pytest

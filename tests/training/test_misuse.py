@@ -1,7 +1,7 @@
-"""Tables of misuses of every public fit and objective: each is a ValueError with a sentence, before JAX.
+"""Misuses of every public fit and objective: each is a ValueError with a sentence, before JAX.
 
 Wrong lengths, wrong columns, NaN, probabilities that do not sum to 1, classes out of range, empty data,
-numbers below 0, keys that are none, and values of another kind.
+negative numbers, invalid keys, and values of another kind.
 """
 
 import jax
