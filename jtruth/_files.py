@@ -28,6 +28,7 @@ try:
 except ImportError:  # Windows
     fcntl = None
 
+PathLike = str | os.PathLike
 WRITTEN: dict[str, None] = {}  # files that this process has written, in order
 HALF: dict[str, None] = {}  # temporary files that are being written
 _OLD = 3600.0  # seconds, after which temporary files of a killed process are deleted
@@ -35,7 +36,7 @@ _FORMULA = re.compile(r"(' )*[=+\-@\t\r]")  # start of a formula, or of an escap
 
 
 @contextmanager
-def replacing(path: str | os.PathLike, mode: str = "w", *, new: bool = False) -> Iterator[IO]:
+def replacing(path: PathLike, mode: str = "w", *, new: bool = False) -> Iterator[IO]:
     """A file that replaces `path` when the block succeeds; otherwise nothing is changed.
 
     `mode` "w" is text (UTF-8, line ends unchanged), "wb" bytes; `new`: FileExistsError if the file exists by
@@ -103,7 +104,7 @@ def kept_still(path: Path) -> Iterator[bool]:
                 return
 
 
-def write_text(path: str | os.PathLike, text: str) -> None:
+def write_text(path: PathLike, text: str) -> None:
     with replacing(path) as file:
         file.write(text)
 
@@ -118,7 +119,7 @@ _SEPARATORS = {"": ",", ".csv": ",", ".tsv": "\t"}  # "": a pipe, or a name with
 ENDINGS = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
 
 
-def ending_of(path: str | os.PathLike, among: Sequence[str] = ENDINGS) -> str:
+def ending_of(path: PathLike, among: Sequence[str] = ENDINGS) -> str:
     """The ending of a table's file, without .gz; "" of a name that has none.
 
     Raises:
@@ -136,7 +137,7 @@ def ending_of(path: str | os.PathLike, among: Sequence[str] = ENDINGS) -> str:
 
 
 @contextmanager
-def _text(path: str | os.PathLike) -> Iterator[IO[str]]:
+def _text(path: PathLike) -> Iterator[IO[str]]:
     """A text file, gzipped if its name ends in .gz."""
     with replacing(path, "wb") as raw:
         packed = gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if Path(path).suffix == ".gz" else None
@@ -147,7 +148,7 @@ def _text(path: str | os.PathLike) -> Iterator[IO[str]]:
             packed.close()
 
 
-def write_objects(path: str | os.PathLike, objects: Iterable[dict[str, Any]]) -> None:
+def write_objects(path: PathLike, objects: Iterable[dict[str, Any]]) -> None:
     """Write objects as a list of JSON, or as JSON lines for .jsonl."""
     first, between, last = ("", "\n", "\n") if ending_of(path) == ".jsonl" else ("[\n", ",\n", "\n]\n")
     with _text(path) as text:
@@ -166,9 +167,7 @@ def plain_json(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def write_table(
-    path: str | os.PathLike, header: Sequence[str], rows: Iterable[Sequence[Any]], own: int = 0
-) -> None:
+def write_table(path: PathLike, header: Sequence[str], rows: Iterable[Sequence[Any]], own: int = 0) -> None:
     """Write a table in the format of the file's ending, or as CSV.
 
     Formulas in CSV and TSV are escaped, but for the first `own` columns, which are the user's.
@@ -184,7 +183,7 @@ def write_table(
             writer.writerow((*row[:own], *map(_escaped, row[own:])))
 
 
-def _write_parquet(path: str | os.PathLike, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+def _write_parquet(path: PathLike, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Write Parquet: columns of numbers stay numbers; mixed ones become text."""
     from pyarrow import parquet, table
 

@@ -13,6 +13,9 @@ import scipy  # its modules are loaded lazily
 from jaxtyping import Float, Int, Num, Shaped
 from scipy import sparse
 
+Rows = Float[np.ndarray, "samples classes"]
+Shares = Float[np.ndarray, " classes"]
+
 
 def log(p: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
     """log p, -inf at p = 0."""
@@ -43,20 +46,14 @@ def softmax(log_p: Float[np.ndarray, "*rows columns"]) -> Float[np.ndarray, "*ro
     return p
 
 
-def log_odds(
-    log_likelihood: Float[np.ndarray, "samples classes"],
-    prior: Float[np.ndarray, " classes"],
-    positive: int = 1,
-) -> Float[np.ndarray, " samples"]:
+def log_odds(log_likelihood: Rows, prior: Shares, positive: int = 1) -> Float[np.ndarray, " samples"]:
     """logit p(y_i = positive | z_i), +-inf where certain; all other classes are pooled."""
     joint = log_likelihood + log(prior)[None, :]
     rest = np.delete(joint, positive, axis=1)
     return joint[:, positive] - (rest[:, 0] if rest.shape[1] == 1 else np.logaddexp.reduce(rest, axis=1))
 
 
-def most_likely_prior(
-    log_likelihood: Float[np.ndarray, "samples classes"],
-) -> tuple[Float[np.ndarray, " classes"], bool]:
+def most_likely_prior(log_likelihood: Rows) -> tuple[Shares, bool]:
     """The prior that maximises sum_i log sum_c pi[c] p(z_i | c), by EM; and whether EM converged."""
     prior = np.full(log_likelihood.shape[1], 1.0 / log_likelihood.shape[1])
     for _ in range(10_000):
@@ -110,9 +107,7 @@ def best_matching(table: Num[np.ndarray, "classes classes"]) -> Int[np.ndarray, 
     return scipy.optimize.linear_sum_assignment(table, maximize=True)[1]
 
 
-def picked(
-    rows: Float[np.ndarray, "*shape classes"], u: Float[np.ndarray, "*shape"]
-) -> Int[np.ndarray, "*shape"]:
+def picked(rows: Float[np.ndarray, "*n classes"], u: Float[np.ndarray, "*n"]) -> Int[np.ndarray, "*n"]:
     """Draw a class from each row of probabilities by inversion; never one of probability 0."""
     upto = np.cumsum(rows, axis=-1)
     upto[..., -1] = np.inf
@@ -126,16 +121,14 @@ def cross_table(row: Any, column: Any, shape: tuple[int, int], times: Any = None
     return np.bincount(code, times, shape[0] * shape[1]).reshape(shape)
 
 
-def vote_shares(
-    votes: Num[np.ndarray, "samples classes"], without: Float[np.ndarray, " classes"] | None = None
-) -> Float[np.ndarray, "samples classes"]:
+def vote_shares(votes: Num[np.ndarray, "samples classes"], without: Shares | None = None) -> Rows:
     """Share of each sample's votes by class; `without` votes equal shares, or these."""
     total = across(np.add, votes)[:, None]
     without = np.full(votes.shape[1], 1.0 / votes.shape[1]) if without is None else without
     return np.where(total > 0, votes / np.where(total > 0, total, 1.0), without)
 
 
-def smoothed_vote_shares(votes: Num[np.ndarray, "samples classes"]) -> Float[np.ndarray, "samples classes"]:
+def smoothed_vote_shares(votes: Num[np.ndarray, "samples classes"]) -> Rows:
     """Vote shares after one more vote, spread evenly over the classes."""
     return vote_shares(votes + 1 / votes.shape[1])
 
@@ -147,7 +140,7 @@ def evenly(parts: Sequence[np.ndarray], most: int | None = None) -> np.ndarray:
     return np.concatenate([part[np.linspace(0, len(part) - 1, number).astype(int)] for part in parts])
 
 
-def majority(votes: Num[np.ndarray, "samples classes"]) -> Float[np.ndarray, "samples classes"]:
+def majority(votes: Num[np.ndarray, "samples classes"]) -> Rows:
     """1 at the class with the most votes; k tied classes have 1/k each, without votes all."""
     return vote_shares((votes == across(np.maximum, votes)[:, None]).astype(np.float64))
 

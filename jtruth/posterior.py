@@ -41,11 +41,10 @@ def class_posterior(log_likelihood: LogLikelihood, prior: Prior) -> Float[Array,
         ValueError: bad prior, or (for concrete input on one device) samples that are impossible under every
             class.
 
-    Example:
-        >>> rho = class_posterior(np.log([[.1, .9], [.5, .5]]), np.array([.7, .3]))
-        >>> print(np.round(np.asarray(rho, float), 3))
-        [[0.206 0.794]
-         [0.7   0.3  ]]
+    >>> rho = class_posterior(np.log([[.1, .9], [.5, .5]]), np.array([.7, .3]))
+    >>> print(np.round(np.asarray(rho, float), 3))
+    [[0.206 0.794]
+     [0.7   0.3  ]]
     """
     if log_likelihood.ndim != 2:
         raise ValueError(
@@ -75,12 +74,11 @@ def class_posterior_given_prediction(
     Raises:
         ValueError: bad prior, confusion or predictions, or (for concrete input) impossible samples.
 
-    Example:
-        >>> K = np.array([[.7, .3], [.2, .8]])
-        >>> rho = class_posterior_given_prediction(np.zeros((2, 2)), np.array([.5, .5]), K, np.array([1, 0]))
-        >>> print(np.round(np.asarray(rho, float), 3))
-        [[0.273 0.727]
-         [0.778 0.222]]
+    >>> K = np.array([[.7, .3], [.2, .8]])
+    >>> rho = class_posterior_given_prediction(np.zeros((2, 2)), np.array([.5, .5]), K, np.array([1, 0]))
+    >>> print(np.round(np.asarray(rho, float), 3))
+    [[0.273 0.727]
+     [0.778 0.222]]
     """
     if confusion.shape[0] != log_likelihood.shape[1]:
         raise ValueError(
@@ -152,9 +150,7 @@ def check_not_contradictory(
 
 
 @jax.jit
-def _normalised(
-    log_likelihood: Float[Array, "samples classes"], prior: Float[Array, " classes"]
-) -> Float[Array, "samples classes"]:
+def _normalised(log_likelihood: LogLikelihood, prior: Prior) -> Float[Array, "samples classes"]:
     return jax.nn.softmax(log_likelihood + safe_log(prior)[None, :], axis=1)
 
 

@@ -74,12 +74,11 @@ def simulate(
         ValueError: bad prior, confusion matrix or participation, or sizes that do not match; no key; a mesh
             that does not divide the samples.
 
-    Example:
-        >>> from jtruth.noise import Symmetric
-        >>> K = np.array([[.7, .3], [.2, .8]])
-        >>> data = simulate(jax.random.key(0), 4, np.array([.8, .2]), K, Symmetric(.1, 2), np.array([1., .5]))
-        >>> data.z.shape, bool((data.z[:, 0] >= 0).all())
-        ((4, 2), True)
+    >>> from jtruth.noise import Symmetric
+    >>> K = np.array([[.7, .3], [.2, .8]])
+    >>> data = simulate(jax.random.key(0), 4, np.array([.8, .2]), K, Symmetric(.1, 2), np.array([1., .5]))
+    >>> data.z.shape, bool((data.z[:, 0] >= 0).all())
+    ((4, 2), True)
     """
     key, num_classes = as_key(key), noise_model.num_classes
     if is_concrete(prior):

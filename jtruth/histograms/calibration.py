@@ -28,7 +28,7 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float, Int, Num
 
 from jtruth._arrays import AnyArray, as_array
 from jtruth._one_line import one_line
@@ -107,9 +107,7 @@ def bins_of(
 
 
 def bin_sums(
-    values: Float[Array, "samples classes"] | Int[Array, "samples classes"],
-    bins: Int[Array, "samples classes"],
-    num_bins: int,
+    values: Num[Array, "samples classes"], bins: Int[Array, "samples classes"], num_bins: int
 ) -> Array:
     """(classes, bins) sums of `values`, first within blocks of samples."""
     samples, classes = bins.shape

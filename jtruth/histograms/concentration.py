@@ -68,7 +68,7 @@ def _log_step_jvp(primals: tuple, tangents: tuple) -> tuple:
 @eqx.filter_jit
 def log_dirichlet_multinomial(
     histograms: Histograms, probabilities: Rows, concentration: Samples, *, coefficient: bool = True
-) -> Float[Array, " samples"]:
+) -> Samples:
     """Log pmf of label histograms, log DirMult(y | alpha_0 f), as in Mimori et al. (2021) (50).
 
     It and its gradients are accurate in float32 from alpha_0 = 1e-6 to 1e9. Memory grows with the largest
@@ -99,9 +99,7 @@ def log_dirichlet_multinomial(
 
 
 @eqx.filter_jit
-def disagreement_probability(
-    probabilities: Rows, concentration: Samples | None = None
-) -> Float[Array, " samples"]:
+def disagreement_probability(probabilities: Rows, concentration: Samples | None = None) -> Samples:
     """Probability that two labels of a sample differ, alpha_0 / (alpha_0 + 1) (1 - sum f^2).
 
     Without a concentration (infinity) it is 1 - sum f^2. Averaged over an ensemble it is (72) or (73).
@@ -151,9 +149,7 @@ def best_concentration(
 
 
 @eqx.filter_jit
-def opinion_gain(
-    probabilities: Rows, concentration: Samples, *, unit: str = "squared"
-) -> Float[Array, " samples"]:
+def opinion_gain(probabilities: Rows, concentration: Samples, *, unit: str = "squared") -> Samples:
     """Expected information of one more label about class probabilities.
 
     Args:
@@ -210,10 +206,7 @@ def concentration_loss(
 
 
 def fit_concentration_head(
-    key: PRNGKeyArray,
-    features: Float[AnyArray, "samples features"],
-    histograms: Histograms,
-    probabilities: Rows,
+    key: Any, features: Float[AnyArray, "samples features"], histograms: Histograms, probabilities: Rows
 ) -> Head:
     """Fit log alpha_0(x) = x w + b with early stopping by (50) on held-out samples.
 
@@ -342,7 +335,7 @@ class Calibrated(NamedTuple):
     __repr__ = one_line
 
     @property
-    def disagreement(self) -> Float[Array, " samples"]:
+    def disagreement(self) -> Samples:
         """(71): probability that two labels differ."""
         return disagreement_probability(self.probabilities, self.concentration)
 
@@ -404,7 +397,7 @@ def _fit(key, histograms, p, method) -> tuple[Scaling | None, Head]:
     return scaling, head
 
 
-def epistemic_after_one_label(histograms: Histograms, dist: Calibrated) -> Float[Array, " samples"]:
+def epistemic_after_one_label(histograms: Histograms, dist: Calibrated) -> Samples:
     """Unbiased epistemic loss (10) of the posterior (19) after one label, by the other labels.
 
     sum_k y_k / n EL(y - e_k, (alpha_0 f + e_k) / (alpha_0 + 1)); NaN for samples of fewer than three labels.

@@ -129,6 +129,7 @@ def check_probabilities_of(histograms: Histograms, probabilities: Any) -> None:
 
 
 Probabilities = Float[AnyArray, "samples classes"]
+Samples = Float[Array, " samples"]
 ByClass = Float[Array, "samples classes"]
 Mean = tuple[Float[Array, ""], Float[Array, ""]]  # over samples, and its standard error
 
@@ -169,23 +170,21 @@ def log_loss(histograms: Histograms, probabilities: Probabilities) -> ByClass:
 
 
 @eqx.filter_jit
-def mean_of(terms: Float[Array, " samples"]) -> Mean:
+def mean_of(terms: Samples) -> Mean:
     """Mean of one number for each sample, as in (23), and its standard error (25)."""
     terms = as_array(terms)
     return terms.mean(), terms.std(ddof=1) / terms.size**0.5
 
 
 @eqx.filter_jit
-def disagreement(histograms: Histograms, dtype=None) -> Float[Array, " samples"]:
+def disagreement(histograms: Histograms, dtype=None) -> Samples:
     """(16) for "two labels differ": 1 - sum y (y - 1) / (n (n - 1)), the Gini-Simpson index; NaN if n = 1."""
     dtype = jnp.result_type(float) if dtype is None else dtype
     n = jnp.asarray(histograms.n).astype(dtype)
     return (n * mu_variance(histograms, dtype).sum(axis=1)).astype(dtype)
 
 
-def disagreement_loss(
-    differ: Float[Array, " samples"], predicted: Float[AnyArray, " samples"]
-) -> Float[Array, " samples"]:
+def disagreement_loss(differ: Samples, predicted: Float[AnyArray, " samples"]) -> Samples:
     """(40): mean over pairs of labels of ([they differ] - prediction)^2, unbiased for (37)."""
     p = jnp.asarray(predicted, differ.dtype)
     return differ - 2 * p * differ + p**2

@@ -38,6 +38,8 @@ from jtruth.noise import NoiseModel
 from jtruth.noise.base import Strata, as_parameter, check_matrix_rows, one_stratum
 from jtruth.posterior import validate_prior
 
+ClassShares = Float[np.ndarray, " classes"]
+
 
 def label_distribution(noise, *, num_labelers: int | None = None) -> Strata:
     """Distribution of a sample's labels under a noise model, matrices, or a distribution.
@@ -115,7 +117,7 @@ def _dist_of(noise, num_labelers: int | None) -> Strata:
 BITS = 1.0 / np.log(2.0)  # nats to bits
 
 
-def checked_prior(prior, num_classes: int) -> Float[np.ndarray, " classes"]:
+def checked_prior(prior, num_classes: int) -> ClassShares:
     """The prior in float64 with sum exactly 1; ValueError if it is no distribution over the classes."""
     prior = validate_prior(prior, num_classes).astype(np.float64)
     return prior / prior.sum()
@@ -126,9 +128,7 @@ def entropy(p: Float[np.ndarray, "*shape symbols"]) -> Float[np.ndarray, "*shape
     return np.asarray(entr(p).sum(axis=-1) * BITS)
 
 
-def table_information(
-    joint: Float[np.ndarray, "classes cells"], prior: Float[np.ndarray, " classes"]
-) -> float:
+def table_information(joint: Float[np.ndarray, "classes cells"], prior: ClassShares) -> float:
     """Contribution of the columns of a joint table p(class, cell) to I in bits, Su section 4.
 
     A sum over cells of rho log(rho / prior) - rho + prior, each non-negative, so that small information is
@@ -146,7 +146,7 @@ _BLOCK = 1 << 21  # complex numbers in one array
 
 
 def independent_information(
-    dist: Strata, prior: Float[np.ndarray, " classes"], teams: Int[np.ndarray, "teams labelers"]
+    dist: Strata, prior: ClassShares, teams: Int[np.ndarray, "teams labelers"]
 ) -> Float[np.ndarray, " teams"]:
     """I(Z; Y) in bits of teams of conditionally independent labelers, absolute error about 1e-14.
 
@@ -208,7 +208,7 @@ MOST_TERMS = 1 << 26  # cells times strata times classes: seconds
 _INNER = 1 << 16  # cells handled in one NumPy call
 
 
-def counts_information(dist: Strata, prior: Float[np.ndarray, " classes"]) -> float:
+def counts_information(dist: Strata, prior: ClassShares) -> float:
     """I(Z; Y) in bits by the sum over the counts of each group of equal labelers, Su section 4."""
     rows, sizes = equal_labelers(dist.rows)
     groups = [group_log_pmf(rows[:, g], int(m)) for g, m in enumerate(sizes)]

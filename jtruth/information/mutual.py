@@ -32,7 +32,7 @@ _BLOCK = 1 << 22  # random numbers in one array
 
 
 def average_information(
-    log_likelihood: Float[np.ndarray, "draws classes"], prior: Float[np.ndarray, " classes"]
+    log_likelihood: Float[np.ndarray, "draws classes"], prior: exact.ClassShares
 ) -> tuple[float, float]:
     """Mean divergence of posterior and prior in bits, and its standard error, from draws of p(z)."""
     possible = prior > 0
@@ -164,9 +164,7 @@ def _any_model(noise: NoiseModel, prior, num_labelers, key) -> Information:
 MOST_VECTORS = 1 << 18  # label vectors that are enumerated
 
 
-def enumerated_information(
-    noise: NoiseModel, prior: Float[np.ndarray, " classes"], num_labelers: int
-) -> float:
+def enumerated_information(noise: NoiseModel, prior: exact.ClassShares, num_labelers: int) -> float:
     """I(Z; Y) in bits: the sum over every vector of labels, Su section 4."""
     z = np.array(list(itertools.product(range(noise.num_classes), repeat=num_labelers)), np.int32)
     return exact.table_information((prior * np.exp(_log_likelihood(noise, z))).T, prior)

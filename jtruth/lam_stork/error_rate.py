@@ -190,12 +190,7 @@ def _one_sided(shares: Sequence[Share], method: str) -> tuple[str, ...]:
 
 
 def rate_estimate(
-    formula: Formula,
-    shares: Sequence[Share],
-    texts: tuple[str, str, str],
-    method: str,
-    level: float,
-    key: Any,
+    formula: Formula, shares: Sequence[Share], texts: tuple[str, ...], method: str, level: float, key: Any
 ) -> RateEstimate:
     """The quotient at the shares, and one of the intervals.
 

@@ -25,6 +25,8 @@ from jtruth.plots.joint import plot_joint
 from jtruth.stats.estimates import Estimate
 
 Drawn = Table | Matrix | Curve | Notes
+Ideal = Mapping[str, float] | None
+Ticks = Mapping[str, Mapping[str, float | None]] | None
 _MOST_ROWS, _LAST_ROWS, _MOST_BARS = 20, 5, 4
 _MOST_WRITTEN = 12  # classes, above which only shades are drawn
 _WIDE, _SIDE, _ACROSS = 8.4, 6.2, 2  # inches of a panel alone and beside another; panels in a row
@@ -36,7 +38,7 @@ _TICKS = "|^vsD"
 _TICK_COLORS = [*(color for color in parts.CYCLE if color not in (parts.BLUE, parts.ORANGE)), "#444444"]
 
 
-def plot_block(block: Drawn, *, ax: Axes | None = None, ideal: Mapping[str, float] | None = None) -> Axes:
+def plot_block(block: Drawn, *, ax: Axes | None = None, ideal: Ideal = None) -> Axes:
     """Draw a table, matrix, curve or the checks of an answer; `ideal`: name of a row -> its true value."""
     block = parts.dollars(block)
     match block:
@@ -51,11 +53,7 @@ def plot_block(block: Drawn, *, ax: Axes | None = None, ideal: Mapping[str, floa
 
 
 def plot_metrics(
-    evaluation: Any,
-    *,
-    ax: Axes | None = None,
-    ideal: Mapping[str, float] | None = None,
-    assumptions: bool = False,
+    evaluation: Any, *, ax: Axes | None = None, ideal: Ideal = None, assumptions: bool = False
 ) -> Axes:
     """Every metric of an evaluation with its interval, beside the majority vote.
 
@@ -170,12 +168,7 @@ def _has(table: Table, one: Column, kind: Any) -> bool:
     return any(isinstance(at(row, one.name), kind) for row in table.rows)
 
 
-def _rows(
-    table: Table,
-    ax: Axes | None,
-    ideal: Mapping[str, float],
-    ticks: Mapping[str, Mapping[str, float | None]] | None = None,
-) -> Axes:
+def _rows(table: Table, ax: Axes | None, ideal: Mapping[str, float], ticks: Ticks = None) -> Axes:
     """A row for each name: interval, mean, a cross for a naive rule, ticks of assumptions."""
     first, last, out = table.shown(_MOST_ROWS, _LAST_ROWS, full=False)
     rows, bars, ticks = [*first, *last], _bars(table), ticks or {}

@@ -31,6 +31,8 @@ from jtruth.tables.curves import Curves, curves
 from jtruth.testing.binary.threshold_curves import CURVES, CurveDensity
 from jtruth.testing.steps import FixedPoint
 
+Pair = tuple[float, float]
+
 
 class _Display:
     """A block of an answer and, once it is drawn, its Axes."""
@@ -219,10 +221,7 @@ def plot_reliability(
 
 
 def plot_path(
-    fits: FixedPoint | Mapping[str, FixedPoint],
-    *,
-    ax: Axes | None = None,
-    ideal: tuple[float, float] | None = None,
+    fits: FixedPoint | Mapping[str, FixedPoint], *, ax: Axes | None = None, ideal: Pair | None = None
 ) -> Axes:
     """Path of the operating point in iterative methods (Su Figure 9): P_D solid, P_FA dashed.
 

@@ -77,6 +77,7 @@ class Agreement(NamedTuple):
 # draws), and a function that draws the features of imagined samples.
 Imagined = Callable[[np.random.Generator, tuple[int, int]], np.ndarray]
 Coefficient = tuple[np.ndarray, np.ndarray, Callable[[Any, float], Any], Imagined]
+Size = tuple[int, int]
 Votes = Int[np.ndarray, "samples classes"]
 Places = Float[np.ndarray, " classes"] | None  # where classes stand: numbers in any order; None: 0, 1, ...
 
@@ -138,7 +139,7 @@ def cohen(
         expected = np.einsum("...k,kl,...l->...", row, w, column) / total**2
         return _beyond(mean[..., 0] / total, expected)
 
-    def imagined(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
+    def imagined(rng: np.random.Generator, shape: Size) -> np.ndarray:
         below = np.cumsum(_shares(rng, shape, classes), axis=-1)[..., :-1]
         one, two = (margin[(rng.random((*shape, 1)) >= below).sum(axis=-1)] for _ in range(2))
         return np.concatenate([((one @ w) * two).sum(axis=-1, keepdims=True), one, two], axis=-1)
@@ -239,9 +240,7 @@ def _drawn(
     return seen, (seen * whole + total) / (whole + weight)
 
 
-def _shares(
-    rng: np.random.Generator, shape: tuple[int, int], classes: int
-) -> Float[np.ndarray, "draws samples classes"]:
+def _shares(rng: np.random.Generator, shape: Size, classes: int) -> Float[np.ndarray, "draws n classes"]:
     """Class probabilities of imagined samples, whose kappa is uniform over the draws."""
     common = np.eye(classes)[rng.integers(classes, size=shape)]
     repeats = np.sqrt(rng.random((shape[0], 1, 1)))  # kappa is its square
@@ -264,7 +263,7 @@ def _of_votes(
     votes = votes[first].astype(np.float64)
     number, until = votes.sum(axis=1).astype(np.int64), np.cumsum(times)
 
-    def imagined(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
+    def imagined(rng: np.random.Generator, shape: Size) -> np.ndarray:
         like = np.searchsorted(until, rng.integers(until[-1], size=shape), side="right")
         drawn = rng.multinomial(number[like], _shares(rng, shape, votes.shape[1]))
         return features(drawn.astype(np.float64))
@@ -360,7 +359,7 @@ def first_labels(sample: np.ndarray, labeler: np.ndarray, num_labelers: int) -> 
 
 
 def labeler_pairs(
-    sample: np.ndarray, labeler: np.ndarray, label: np.ndarray, size: tuple[int, int],
+    sample: np.ndarray, labeler: np.ndarray, label: np.ndarray, size: Size,
     at_least: int = 1, times: np.ndarray | None = None,
 ) -> LabelerPairs:  # fmt: skip
     """Shared samples and agreement of labelers; `size` is (labelers, samples).
@@ -390,9 +389,7 @@ def labeler_pairs(
     return LabelerPairs(met, agreed_with, *count(sample, labeler, label, size, times))
 
 
-def _few(
-    sample: np.ndarray, labeler: np.ndarray, label: np.ndarray, size: tuple[int, int], times: np.ndarray
-) -> tuple:
+def _few(sample: np.ndarray, labeler: np.ndarray, label: np.ndarray, size: Size, times: np.ndarray) -> tuple:
     """(shared, agreed, variety) by a table of all pairs; labels are in the order of samples."""
     pairs, classes = size[0] ** 2, int(label.max(initial=0)) + 1
     shared, agreed = np.zeros(pairs, np.int64), np.zeros(classes * pairs, np.int64)
@@ -410,9 +407,7 @@ def _few(
     return tuple(map(sparse.csr_array, counts))
 
 
-def _many(
-    sample: np.ndarray, labeler: np.ndarray, label: np.ndarray, size: tuple[int, int], times: np.ndarray
-) -> tuple:
+def _many(sample: np.ndarray, labeler: np.ndarray, label: np.ndarray, size: Size, times: np.ndarray) -> tuple:
     """(shared, agreed, variety) by products of sparse matrices."""
 
     def overlap(use: np.ndarray) -> sparse.csr_array:
@@ -448,14 +443,14 @@ def full_agreement(pairs: LabelerPairs, at_least: int) -> list[tuple[int, int, i
     return list(map(tuple, often[(agreed == often[:, 2]) & (variety > 1)].tolist()))
 
 
-def groups_of(labeler: np.ndarray, other: np.ndarray, size: tuple[int, int]) -> np.ndarray:
+def groups_of(labeler: np.ndarray, other: np.ndarray, size: Size) -> np.ndarray:
     """Group of the labeler of each label; labelers with a common sample or class (`other`) share one."""
     nodes, ones = sum(size), np.ones(labeler.size, np.int8)
     edges = sparse.csr_array((ones, (labeler, other + np.int64(size[0]))), (nodes, nodes))
     return sparse.csgraph.connected_components(edges, directed=False)[1][labeler]
 
 
-def separate_groups(sample: np.ndarray, labeler: np.ndarray, size: tuple[int, int]) -> int:
+def separate_groups(sample: np.ndarray, labeler: np.ndarray, size: Size) -> int:
     """Number of groups of labelers that no shared sample connects; `size` is (labelers, samples)."""
     few = slice(0, _GLANCE)
     if len(np.unique(labeler[few])) == size[0] and not groups_of(labeler[few], sample[few], size).any():

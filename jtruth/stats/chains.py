@@ -10,12 +10,10 @@ from jaxtyping import Float, Int
 from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import ndtri
 
-Draws = Float[np.ndarray, "chains draws ..."]
+Draws = Float[np.ndarray, "chains draws ..."] | Int[np.ndarray, "chains draws ..."]
 
 
-def split_rhat(
-    draws: Draws | Int[np.ndarray, "chains draws ..."], *, groups: int | None = None
-) -> Float[np.ndarray, "..."]:
+def split_rhat(draws: Draws, *, groups: int | None = None) -> Float[np.ndarray, "..."]:
     """Rank-normalised split R-hat: the larger of the bulk and the folded one; 1.01 is the usual limit.
 
     With `groups`, many short chains are merged into so many groups, first and second halves separately
@@ -35,9 +33,7 @@ def split_rhat(
     return np.asarray(np.maximum(_rhat(_normal_scores(halves)), _rhat(_normal_scores(folded))))
 
 
-def effective_sample_size(
-    draws: Draws | Int[np.ndarray, "chains draws ..."], *, ranked: bool = True
-) -> Float[np.ndarray, "..."]:
+def effective_sample_size(draws: Draws, *, ranked: bool = True) -> Float[np.ndarray, "..."]:
     """Effective sample size: of normal scores of ranks ("bulk" ESS), or of the draws themselves.
 
     The latter is that of the error of the mean.
@@ -46,7 +42,7 @@ def effective_sample_size(
     return _ess(_normal_scores(halves) if ranked else halves)
 
 
-def tail_sample_size(draws: Draws | Int[np.ndarray, "chains draws ..."]) -> Float[np.ndarray, "..."]:
+def tail_sample_size(draws: Draws) -> Float[np.ndarray, "..."]:
     """Effective sample size for the ends of 95 % intervals (4.3): the ESS of "is beyond the end".
 
     Chains that seldom visit a tail and then stay there show it here, hardly in the bulk.
@@ -57,7 +53,7 @@ def tail_sample_size(draws: Draws | Int[np.ndarray, "chains draws ..."]) -> Floa
     return np.asarray(np.fmin(*(_ess(part.astype(np.float64)) for part in beyond)))
 
 
-def mean_error(draws: Draws | Int[np.ndarray, "chains draws ..."]) -> Float[np.ndarray, "..."]:
+def mean_error(draws: Draws) -> Float[np.ndarray, "..."]:
     """Monte Carlo standard error of the mean of each quantity: sd / sqrt(ESS)."""
     flat = np.asarray(draws, np.float64)
     return np.asarray(flat.std(axis=(0, 1), ddof=1) / np.sqrt(effective_sample_size(draws, ranked=False)))

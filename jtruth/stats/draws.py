@@ -156,13 +156,14 @@ def _smooth_quantiles(draws: Float[np.ndarray, " draws"], share: Float[np.ndarra
 _REACH = 25.0  # largest logit: 1e-11 to 1 - 1e-11
 _AWAY = np.concatenate([np.linspace(0.04, 5, 125), np.geomspace(5.1, 1e6, 100)])  # in scales
 _DRAWS = (np.arange(4000) + 0.5) / 4000
+Bounds = tuple[float, float]
 Opinion = tuple[float, float]  # logit of the place in the range, and scale of its errors there
 
 
 def predictive(
     opinions: Sequence[Opinion],
     flat: float,
-    bounds: tuple[float, float] = (0.0, 1.0),
+    bounds: Bounds = (0.0, 1.0),
     size: float = np.inf,
     weights: Sequence[float] | None = None,
 ) -> DrawsEstimate:
@@ -192,9 +193,7 @@ def predictive(
     return DrawsEstimate(bounds[0] + (bounds[1] - bounds[0]) * place)
 
 
-def opinion(
-    draws: Float[np.ndarray, " draws"], size: float, bounds: tuple[float, float] = (0.0, 1.0)
-) -> Opinion:
+def opinion(draws: Float[np.ndarray, " draws"], size: float, bounds: Bounds = (0.0, 1.0)) -> Opinion:
     """Centre and spread of draws of a ratio of counts, on the logit scale.
 
     Half a count is added to either side, so logits stay finite; `predictive` with this size removes it again.

@@ -27,6 +27,8 @@ from jtruth._one_line import one_line, picture
 from jtruth._random import Key, uniforms
 
 WITH_MEAN = 0.9  # from this level on an interval contains the mean (see above)
+Atoms = Float[np.ndarray, " atoms"]
+Cells = Float[np.ndarray, " cells"]
 _SLACK = 1e-12  # rounding of sums of probabilities
 
 
@@ -61,12 +63,7 @@ def check_level(level: float) -> float:
     return float(level)
 
 
-def shortest_interval(
-    values: Float[np.ndarray, " atoms"],
-    pmf: Float[np.ndarray, " atoms"],
-    level: float,
-    point: float | None = None,
-) -> Interval:
+def shortest_interval(values: Atoms, pmf: Atoms, level: float, point: float | None = None) -> Interval:
     """Shortest interval of atoms (sorted `values`) that holds at least `level`; ties: the larger mass.
 
     It contains `point`, if given, which lies inside the range of the atoms.
@@ -90,9 +87,7 @@ def shortest_interval(
     return Interval(float(values[first[best]]), float(values[last[best]]), float(mass[best] / total))
 
 
-def densest_cells(
-    mass: Float[np.ndarray, " cells"], level: float, by: Float[np.ndarray, " cells"] | None = None
-) -> Bool[np.ndarray, " cells"]:
+def densest_cells(mass: Cells, level: float, by: Cells | None = None) -> Bool[np.ndarray, " cells"]:
     """The smallest set of cells (by decreasing mass, or `by`) with at least `level` of the mass."""
     order = np.argsort(-(mass if by is None else by), kind="stable")
     needed = int(np.searchsorted(np.cumsum(mass[order]), level * mass.sum() - _SLACK)) + 1
@@ -102,7 +97,7 @@ def densest_cells(
 
 
 def merge_cells(
-    low: Float[np.ndarray, " cells"], high: Float[np.ndarray, " cells"], inside: Bool[np.ndarray, " cells"]
+    low: Cells, high: Cells, inside: Bool[np.ndarray, " cells"]
 ) -> tuple[tuple[float, float], ...]:
     """Neighbouring cells that are inside, merged into intervals."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], inside, [False]]).astype(int)))
@@ -190,8 +185,8 @@ class PmfEstimate(Estimate):
     normal kernel of sd/5, unless there are at most 64 atoms.
     """
 
-    values: Float[np.ndarray, " atoms"]
-    pmf: Float[np.ndarray, " atoms"]
+    values: Atoms
+    pmf: Atoms
     probability_defined: float = 1.0
     lattice: bool = False
 

@@ -18,6 +18,7 @@ from scipy.special import logsumexp, softmax
 from jtruth._one_line import one_line
 from jtruth._validation.in_range import check_finite, check_positive
 
+Numbers = Float[np.ndarray, " draws"]
 _FEWEST = 5  # draws in a tail that a distribution is fitted to
 _BLOCK = 2_000_000  # numbers of one block of the fit: rows x grid x tail
 _NEGLIGIBLE = 10 * np.finfo(float).eps
@@ -156,8 +157,8 @@ def arviz() -> tuple[Any, Any]:
 
 
 def power_scaled(
-    log_density: Float[np.ndarray, " draws"], power: float, relative_ess: float = 1.0
-) -> tuple[Float[np.ndarray, " draws"], float, bool]:
+    log_density: Numbers, power: float, relative_ess: float = 1.0
+) -> tuple[Numbers, float, bool]:
     """Weights of posterior draws after the prior or the likelihood is raised to a power.
 
     `log_density` is the log prior, or log likelihood, of each draw, up to a constant. Returns weights of sum
@@ -179,9 +180,7 @@ def power_scaled(
     return weights / weights.sum(), float(k[0]), bool(k[0] < good_shape(values.size))
 
 
-def equal_draws(
-    values: Float[np.ndarray, " draws"], weights: Float[np.ndarray, " draws"], size: int
-) -> Float[np.ndarray, " size"]:
+def equal_draws(values: Numbers, weights: Numbers, size: int) -> Float[np.ndarray, " size"]:
     """Equally weighted draws of the same distribution: quantiles (i + 1/2)/size, ascending, NaN last.
 
     >>> equal_draws(np.array([1.0, 2.0]), np.array([0.25, 0.75]), 4)

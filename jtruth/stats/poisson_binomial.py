@@ -10,7 +10,7 @@ error of a Fourier transform, 1e-16, is too large. On log-odds `x`:
 """
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Num
 from scipy.special import expit
 
 _TRIM = 1e-140  # entries this far below the largest are dropped inside a convolution
@@ -56,9 +56,7 @@ def _single_flips_pmf(p: np.ndarray, q: np.ndarray) -> list[tuple[np.ndarray, in
 
 
 def pmf(
-    p: Float[np.ndarray, " flips"],
-    counts: Int[np.ndarray, " flips"],
-    q: Float[np.ndarray, " flips"] | None = None,
+    p: Float[np.ndarray, " n"], counts: Int[np.ndarray, " n"], q: Float[np.ndarray, " n"] | None = None
 ) -> tuple[np.ndarray, int]:
     """PMF of sum_i Binomial(counts_i, p_i) by a tree of convolutions, and the count of its first entry.
 
@@ -82,11 +80,7 @@ def pmf(
     return _trimmed(*parts[0])
 
 
-def cumulants(
-    x: Float[np.ndarray, " flips"],
-    counts: Float[np.ndarray, " flips"] | Int[np.ndarray, " flips"],
-    tilt: float,
-) -> np.ndarray:
+def cumulants(x: Float[np.ndarray, " flips"], counts: Num[np.ndarray, " flips"], tilt: float) -> np.ndarray:
     """K(tilt) followed by the cumulants 1..6 of the tilted sum, (7,).
 
     K(s) = sum_i counts_i log(1 - p_i + p_i e^s) with p_i = sigmoid(x_i); its derivatives at s are the

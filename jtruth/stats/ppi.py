@@ -55,19 +55,21 @@ _ROUNDS = 50  # of power and ratio in turn; a few are enough
 _CLOSE = 1e-10
 _ROUNDED = 1.5  # answers by which a stratum may have more or fewer than its share
 
+OfGold = Float[np.ndarray, " gold"]
+
 
 class GoldSample(NamedTuple):
     """The samples with gold, and how they were chosen."""
 
     chosen: Int[np.ndarray, " gold"]  # indices of the gold samples
-    inclusion: Float[np.ndarray, " gold"]  # the probability that each was chosen
+    inclusion: OfGold  # the probability that each was chosen
     stratum: Int[np.ndarray, " gold"]  # all 0 without strata
     num_samples: int
 
     __repr__ = one_line
 
     @property
-    def weight(self) -> Float[np.ndarray, " gold"]:
+    def weight(self) -> OfGold:
         """How many samples each gold sample stands for."""
         return 1.0 / self.inclusion
 
@@ -140,7 +142,7 @@ def gold_sample(
 
 def _in_strata(
     chosen: np.ndarray, strata: np.ndarray, sizes: Any, number: int
-) -> tuple[Int[np.ndarray, " gold"], Float[np.ndarray, " gold"]]:
+) -> tuple[Int[np.ndarray, " gold"], OfGold]:
     """Stratum and inclusion probability of each gold sample."""
     check_shape(strata, "strata", "samples", samples=number)
     if strata.dtype.kind not in "iuUO":
@@ -171,7 +173,7 @@ def _in_strata(
 
 
 def ppi_ratio(
-    truth: tuple[Float[np.ndarray, " gold"], Float[np.ndarray, " gold"]],
+    truth: tuple[OfGold, OfGold],
     predicted: tuple[Float[np.ndarray, " samples"], Float[np.ndarray, " samples"]],
     gold: GoldSample,
     *,
@@ -248,10 +250,7 @@ def ppi_ratio(
 
 
 def ppi_mean(
-    truth: Float[np.ndarray, " gold"],
-    predicted: Float[np.ndarray, " samples"],
-    gold: GoldSample,
-    **options: Any,
+    truth: OfGold, predicted: Float[np.ndarray, " samples"], gold: GoldSample, **options: Any
 ) -> PpiEstimate:
     """Estimate the mean over all samples: `ppi_ratio` with denominator 1, and its options."""
     ones = np.ones(gold.num_samples)
@@ -294,6 +293,8 @@ _TRUST = 0.5  # power of the evidence: the quality of the guess differs between 
 _EVEN, _EVEN_IN_ALL = 0.5, 2.0  # samples that are spread over the classes: of a stratum, and of all, at most
 
 
+ClassShares = Float[np.ndarray, "strata classes"]
+Guesses = Sequence[tuple[float, ClassShares]]
 # Of each stratum: its size; samples of known class (strata, classes); the same weighted as they represent the
 # others; and guessed shares of the classes, made without the known ones.
 Strata = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
@@ -326,11 +327,7 @@ def strata_of(
 
 
 def class_counts(
-    strata: Strata,
-    rng: np.random.Generator,
-    *,
-    others: Sequence[tuple[float, Float[np.ndarray, "strata classes"]]] = (),
-    num_draws: int = 4000,
+    strata: Strata, rng: np.random.Generator, *, others: Guesses = (), num_draws: int = 4000
 ) -> Int[np.ndarray, "draws strata classes"]:
     """Draw the number of samples of each class in each stratum, known ones included.
 
@@ -363,9 +360,7 @@ def class_counts(
     return np.concatenate(tables)
 
 
-def tilted(
-    strata: Strata, bins: Int[np.ndarray, " strata"], by: float, rising: int
-) -> Float[np.ndarray, "strata classes"]:
+def tilted(strata: Strata, bins: Int[np.ndarray, " strata"], by: float, rising: int) -> ClassShares:
     """Guessed shares, log odds of class `rising` raised by the rank of each stratum's bin: -`by` to `by`."""
     size = np.bincount(bins, strata[0])
     rank = 2 * (np.cumsum(size) - size / 2)[bins] / size.sum() - 1
@@ -374,7 +369,7 @@ def tilted(
     return guess / guess.sum(axis=1, keepdims=True)
 
 
-def less_of(strata: Strata, of_class: int, by: float) -> Float[np.ndarray, "strata classes"]:
+def less_of(strata: Strata, of_class: int, by: float) -> ClassShares:
     """Guessed shares, log odds of one class lowered by `by` everywhere."""
     guess = strata[3].copy()
     guess[:, of_class] *= np.exp(-by)

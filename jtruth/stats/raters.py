@@ -125,9 +125,7 @@ def _sums_of_squares(task: np.ndarray, rater: np.ndarray, value: np.ndarray) -> 
     return np.where(squares > 1e-12 * y.size, squares, 0.0)
 
 
-def limits_of_agreement(
-    difference: Float[np.ndarray, " tasks"], level: float = 0.95
-) -> dict[str, dict[str, float]]:
+def limits_of_agreement(difference: Float[np.ndarray, " tasks"], level: float = 0.95) -> dict[str, dict]:
     """Bias of two raters and its 95 % limits of agreement, each with an interval; two tasks or more.
 
     >>> found = limits_of_agreement(np.array([1.0, 2.0, 4.0, 5.0]))

@@ -97,9 +97,7 @@ class Curves(NamedTuple):
         areas = np.where(steps > 0, steps * precision, 0.0).sum(axis=1)
         return DrawsEstimate(np.where(self.above[:, 1, -1] > 0, areas, np.nan))
 
-    def dist(
-        self, of: Callable[["Curves"], DrawsEstimate], bounds: tuple[Number, Number] = (0, 1)
-    ) -> DrawsEstimate:
+    def dist(self, of: Callable[..., DrawsEstimate], bounds: tuple[Number, Number] = (0, 1)) -> DrawsEstimate:
         """Distribution of a number of the curve; the interface that mixtures of curves share."""
         return of(self)
 

@@ -28,6 +28,7 @@ _PARTS, _POINTS, _REACH = 400, 1601, 9.0  # of a mixture; of its grid; standard 
 _NEAR, _SOME = 8.0, 50  # parts to a standard deviation; added up at once
 _TINY, _NEVER = 1e-12, 1e-300  # weight of parts that are left out; probability 0
 _DRAWS = 4000
+Counts = Num[np.ndarray, "draws classes symbols"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -212,9 +213,7 @@ def class_shares(counts: Num[np.ndarray, "draws classes"]) -> list[Estimate]:
 
 
 def new_tables(
-    counts: Num[np.ndarray, "draws classes symbols"],
-    key: Key,
-    prior: Float[np.ndarray, "classes symbols"] | None = None,
+    counts: Counts, key: Key, prior: Float[np.ndarray, "classes symbols"] | None = None
 ) -> Float[np.ndarray, "draws classes symbols"]:
     """For each table one of as many new samples, cell probabilities drawn from Dirichlet(counts + prior).
 

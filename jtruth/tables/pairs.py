@@ -26,6 +26,8 @@ from jtruth.tables.new_samples import new_tables
 from jtruth.tables.posterior import TableDraws
 
 Number = float | int
+Counts = Num[np.ndarray, "draws classes symbols"]
+Deciding = Float[np.ndarray, "3 classes symbols"]
 _MOST_LAID = 64  # tuples, up to which all have a column for new samples
 _TABLES, _MOST_CELLS = 16_000, 4_000_000  # of new samples
 _RIGHT_WHERE_ALIKE = (0.0, 0.25, 0.5, 0.75, 1.0)  # share of the predictions that are alike
@@ -109,9 +111,7 @@ class Tuples(NamedTuple):
             return found
         return found._replace(joint=np.stack([one.joint[0] - two.joint[0], one.joint[1]]))
 
-    def decided(
-        self, metric: Metric, first: int, second: int
-    ) -> Float[np.ndarray, "3 classes symbols"] | None:
+    def decided(self, metric: Metric, first: int, second: int) -> Deciding | None:
         """Cells of a metric's denominator in which only the first classifier is right, only the second, all.
 
         None where the denominators differ (precision, F1), or the metric is no ratio.
@@ -122,9 +122,7 @@ class Tuples(NamedTuple):
         above = -joint[0] if smaller_is_better(metric) else joint[0]
         return np.stack([above > 0, above < 0, joint[1] > 0]).astype(np.float64)
 
-    def all_tuples(
-        self, counts: Num[np.ndarray, "draws classes symbols"]
-    ) -> "tuple[Tuples, Num[np.ndarray, 'draws classes all_symbols']]":
+    def all_tuples(self, counts: Counts) -> "tuple[Tuples, Num[np.ndarray, 'draws classes all_symbols']]":
         """The same with a column for tuples that do not occur, where these are few: for new samples."""
         number = self.num_classes**self.num_classifiers
         if self.apart or number > _MOST_LAID:
@@ -186,9 +184,7 @@ def smaller_is_better(metric: Metric) -> bool:
     return isinstance(metric.entry, LinearRatio | OfTable) and metric.entry.smaller_is_better
 
 
-def new_by_tuples(
-    counts: Num[np.ndarray, "draws classes symbols"], what: Tuples, key: Key
-) -> tuple[TableDraws, Tuples]:
+def new_by_tuples(counts: Counts, what: Tuples, key: Key) -> tuple[TableDraws, Tuples]:
     """Tables of new samples, cells Dirichlet(counts + a part of half a sample a class), and their symbols.
 
     A classifier's own cells sum to the weights of `new_tables`.
@@ -234,9 +230,7 @@ class NewDifference(DrawsEstimate):
         return self.above if limit == 0 else super().p_above(limit, strict=strict)
 
 
-def new_difference(
-    table: TableDraws, cells: Float[np.ndarray, "3 classes symbols"], sign: Number = 1
-) -> DrawsEstimate:
+def new_difference(table: TableDraws, cells: Deciding, sign: Number = 1) -> DrawsEstimate:
     """Paired difference for new samples, given the `cells` in which only one of two is right (`decided`).
 
     With f of n where only the first is right and s where only the second, the probabilities of these two, of

@@ -190,13 +190,12 @@ def multiclass_posterior(
     Raises:
         ValueError: bad prior, predictions or sizes, or impossible samples.
 
-    Example:
-        >>> import jax, numpy as np
-        >>> log_lik = np.log([[.8, .1, .1], [.1, .8, .1], [.1, .1, .8], [.8, .1, .1]])
-        >>> prior, y_pred, key = np.full(3, 1 / 3), np.array([0, 1, 2, 1]), jax.random.key(0)
-        >>> found = multiclass_posterior(log_lik, prior, y_pred, key=key, method="exact_means")
-        >>> print(f"{found.estimate('accuracy').mean:.3f}")
-        0.799
+    >>> import jax, numpy as np
+    >>> log_lik = np.log([[.8, .1, .1], [.1, .8, .1], [.1, .1, .8], [.8, .1, .1]])
+    >>> prior, y_pred, key = np.full(3, 1 / 3), np.array([0, 1, 2, 1]), jax.random.key(0)
+    >>> found = multiclass_posterior(log_lik, prior, y_pred, key=key, method="exact_means")
+    >>> print(f"{found.estimate('accuracy').mean:.3f}")
+    0.799
     """
     must_be_concrete("multiclass_posterior", PURE, log_likelihood, prior, y_pred)
     choose("method", method, MULTICLASS_METHODS)

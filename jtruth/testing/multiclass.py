@@ -107,12 +107,11 @@ def count_posterior(
     Raises:
         ValueError: bad prior, predictions, alpha or sizes, or samples that are impossible under every class.
 
-    Example:
-        >>> import jax, numpy as np
-        >>> log_lik = np.log([[.8, .1, .1], [.1, .8, .1], [.1, .1, .8], [.8, .1, .1]])
-        >>> found = count_posterior(log_lik, np.full(3, 1 / 3), np.array([0, 1, 2, 1]), key=jax.random.key(0))
-        >>> found.counts.shape[1:], found.converged, round(found.estimate("accuracy").mean, 1)
-        ((3, 3), True, 0.8)
+    >>> import jax, numpy as np
+    >>> log_lik = np.log([[.8, .1, .1], [.1, .8, .1], [.1, .1, .8], [.8, .1, .1]])
+    >>> found = count_posterior(log_lik, np.full(3, 1 / 3), np.array([0, 1, 2, 1]), key=jax.random.key(0))
+    >>> found.counts.shape[1:], found.converged, round(found.estimate("accuracy").mean, 1)
+    ((3, 3), True, 0.8)
     """
     must_be_concrete("count_posterior", PURE, log_likelihood, prior, y_pred, key)
     log_lik, prior, y, concentration = checked_inputs(log_likelihood, prior, y_pred, num_symbols, alpha)

@@ -28,7 +28,7 @@ from jtruth._random import stream
 from jtruth.tables.metrics import ratio
 
 LogRho = Float[Array, "samples classes"]
-Predictions = Int[Array, " samples"]
+Codes = Int[Array, " samples"]
 Confusion = Float[Array, "classes symbols"]
 Weight = Float[Array, " samples"] | None
 Step = Callable[[Confusion, Int[Array, ""]], Confusion]
@@ -111,29 +111,23 @@ def _power_sums(
     return jax.lax.fori_loop(0, whole, lambda k, sums: sums + of_block(k, _BLOCK), of_block(whole, rest))
 
 
-def _columns(
-    chosen: Bool[Array, "choices samples"], weight: Weight, dtype
-) -> Float[Array, "all_and_choices samples"]:
+def _columns(chosen: Bool[Array, "choices samples"], weight: Weight, dtype) -> Float[Array, "rows samples"]:
     """Multiplicity of each sample: in all, and among the chosen."""
     times = jnp.ones((1, chosen.shape[1]), dtype) if weight is None else weight[None]
     return jnp.concatenate([times, chosen.astype(dtype) * times])
 
 
-def _product(
-    a: Float[Array, "rows samples"], b: Float[Array, "columns samples"]
-) -> Float[Array, "rows columns"]:
+def _product(a: Float[Array, "rows n"], b: Float[Array, "columns n"]) -> Float[Array, "rows columns"]:
     """a @ b.T in full precision: accelerators may round float32 products to 10 bits otherwise."""
     return jnp.matmul(a, b.T, precision=jax.lax.Precision.HIGHEST)
 
 
-def log_testing_posterior(log_rho: LogRho, y_pred: Predictions, confusion: Confusion) -> LogRho:
+def log_testing_posterior(log_rho: LogRho, y_pred: Codes, confusion: Confusion) -> LogRho:
     """log p(y_i = c | y_pred_i, z_i; K), (25)."""
     return jax.nn.log_softmax(log_rho + safe_log(confusion).T[y_pred], axis=1)
 
 
-def expected_counts(
-    log_rho: LogRho, y_pred: Predictions, confusion: Confusion
-) -> tuple[Confusion, Confusion]:
+def expected_counts(log_rho: LogRho, y_pred: Codes, confusion: Confusion) -> tuple[Confusion, Confusion]:
     """Means and variances of the elements of the confusion matrix given K (2.7.2).
 
     E[C[l, n]] is the sum over y_pred_i = n of p(y_i = l | .), and the variance that of p (1 - p). The paper
@@ -145,12 +139,12 @@ def expected_counts(
     return _product(p.T, chosen), _product((p * not_p).T, chosen)
 
 
-def _predicted(y_pred: Predictions, first: int, end: int) -> Bool[Array, "symbols samples"]:
+def _predicted(y_pred: Codes, first: int, end: int) -> Bool[Array, "symbols samples"]:
     """Indicators of the predicted symbols from `first` to `end`."""
     return y_pred[None] == jnp.arange(first, end, dtype=y_pred.dtype)[:, None]
 
 
-def plug_in_step(log_rho: LogRho, y_pred: Predictions) -> Step:
+def plug_in_step(log_rho: LogRho, y_pred: Codes) -> Step:
     """Ratio of means: one step of EM on the collapsed likelihood."""
 
     def step(confusion, _):
@@ -160,7 +154,7 @@ def plug_in_step(log_rho: LogRho, y_pred: Predictions) -> Step:
     return step
 
 
-def exact_step(log_rho: LogRho, y_pred: Predictions, weight: Weight = None) -> Step:
+def exact_step(log_rho: LogRho, y_pred: Codes, weight: Weight = None) -> Step:
     """E[K[l, n] | K], given that class l occurs: for one l the counts of the symbols are independent.
 
     K has no zeros (`iterate`), so (25) is a product with class posteriors whose largest is 1.
@@ -179,13 +173,13 @@ def exact_step(log_rho: LogRho, y_pred: Predictions, weight: Weight = None) -> S
     return step
 
 
-def labels_table(log_rho: LogRho, y_pred: Predictions, confusion: Confusion) -> Int[Array, "classes symbols"]:
+def labels_table(log_rho: LogRho, y_pred: Codes, confusion: Confusion) -> Int[Array, "classes symbols"]:
     """Count table of the most probable labels (22); ties go to the first class."""
     y = log_testing_posterior(log_rho, y_pred, confusion).argmax(1)
     return count_tables(y[None, :].astype(y_pred.dtype), y_pred, *confusion.shape)[0]
 
 
-def labels_step(log_rho: LogRho, y_pred: Predictions) -> Step:
+def labels_step(log_rho: LogRho, y_pred: Codes) -> Step:
     """Algorithm 3: (23) of the most probable labels."""
 
     def step(confusion, _):
@@ -196,7 +190,7 @@ def labels_step(log_rho: LogRho, y_pred: Predictions) -> Step:
 
 
 def count_tables(
-    y: Int[Array, "draws samples"], y_pred: Predictions, num_classes: int, num_symbols: int
+    y: Int[Array, "draws samples"], y_pred: Codes, num_classes: int, num_symbols: int
 ) -> Int[Array, "draws classes symbols"]:
     """Count tables of label vectors."""
     cell = y * num_symbols + y_pred[None, :]
@@ -206,7 +200,7 @@ def count_tables(
 
 
 def draw_tables(
-    key: Key[Array, ""], log_rho: LogRho, y_pred: Predictions, confusion: Confusion, num_draws: int
+    key: Key[Array, ""], log_rho: LogRho, y_pred: Codes, confusion: Confusion, num_draws: int
 ) -> Int[Array, "draws classes symbols"]:
     """Count tables of `num_draws` label vectors drawn from (25), by inverting cumulative probabilities."""
     samples, classes = log_rho.shape
@@ -225,7 +219,7 @@ def draw_tables(
     return tables.reshape(-1, *confusion.shape)[:num_draws]
 
 
-def sampling_step(key: Key[Array, ""], log_rho: LogRho, y_pred: Predictions) -> Step:
+def sampling_step(key: Key[Array, ""], log_rho: LogRho, y_pred: Codes) -> Step:
     """Algorithm 4, by 2500 draws a class; draws without a class are left out of its row."""
     draws = 2500 * log_rho.shape[1]
 

@@ -75,12 +75,11 @@ def consolidate(labels: Labels, noise: NoiseModel, prior: Any, *, key: Any = Non
         ValueError: a noise model without `strata`, a prior of 0, or labelers who cannot err and contradict
             each other (the samples are named).
 
-    Example:
-        >>> from jtruth.noise import Symmetric
-        >>> labels = Labels.from_matrix(np.array([[1, 1, 0], [0, -1, -1]]), 2)
-        >>> found = consolidate(labels, Symmetric(0.2, 2), [0.5, 0.5])
-        >>> print(found.label, found.rates[:, 0, 1].round(3))
-        [1 0] [0.104 0.2  ]
+    >>> from jtruth.noise import Symmetric
+    >>> labels = Labels.from_matrix(np.array([[1, 1, 0], [0, -1, -1]]), 2)
+    >>> found = consolidate(labels, Symmetric(0.2, 2), [0.5, 0.5])
+    >>> print(found.label, found.rates[:, 0, 1].round(3))
+    [1 0] [0.104 0.2  ]
     """
     prior = validate_prior(prior, labels.num_classes, labels.class_names).astype(np.float64)
     if (prior <= 0).any():
@@ -251,14 +250,13 @@ def estimate_counts(y_pred: Int[np.ndarray, " samples"], consolidated: Consolida
         ValueError: predictions that do not fit, or labels that hardly depend on the class (|1 - a - b| below
             .01; of more classes the smallest singular value of R), naming samples.
 
-    Example:
-        >>> rates = np.tile(np.array([[0.8, 0.2], [0.2, 0.8]]), (4, 1, 1))
-        >>> label = np.array([1, 1, 0, 0])
-        >>> given = Consolidated(label, rates, np.zeros(4), np.zeros(4, bool), np.array([0.5, 0.5]))
-        >>> found = estimate_counts(np.array([1, 0, 0, 0]), given)
-        >>> print(found.table.round(2), round(found.metric("accuracy"), 3))
-        [[ 2.33 -0.33]
-         [ 0.67  1.33]] 0.917
+    >>> rates = np.tile(np.array([[0.8, 0.2], [0.2, 0.8]]), (4, 1, 1))
+    >>> label = np.array([1, 1, 0, 0])
+    >>> given = Consolidated(label, rates, np.zeros(4), np.zeros(4, bool), np.array([0.5, 0.5]))
+    >>> found = estimate_counts(np.array([1, 0, 0, 0]), given)
+    >>> print(found.table.round(2), round(found.metric("accuracy"), 3))
+    [[ 2.33 -0.33]
+     [ 0.67  1.33]] 0.917
     """
     y_pred, rates, classes = np.asarray(y_pred), consolidated.rates, consolidated.rates.shape[-1]
     check_codes(y_pred, classes, "y_pred", size=consolidated.label.size)

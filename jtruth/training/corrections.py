@@ -49,19 +49,18 @@ from jtruth.training.linear import check_options, solve_linear, zero_start
 from jtruth.training.objectives import (
     BatchObjective,
     Mask,
-    PerClass,
+    Rows,
     checked,
     discriminative_ml,
     empirical_risk,
     log_probabilities,
 )
 
+Matrices = Float[AnyArray, "labelers classes symbols"]
 LabelMatrix = Int[AnyArray, "samples labelers"]
 
 
-def weak_losses(
-    losses: PerClass, channel: Float[AnyArray, "classes symbols"]
-) -> Float[Array, "samples symbols"]:
+def weak_losses(losses: Rows, channel: Float[AnyArray, "classes symbols"]) -> Float[Array, "samples symbols"]:
     """Losses of noisy symbols whose mean, given the class, is the loss of that class: P L_weak = L, Su (56).
 
     With as many symbols as classes this is the proxy loss; with more, the minimum-norm solution.
@@ -91,11 +90,7 @@ def weak_losses(
 
 
 def forward_risk(
-    log_probabilities: PerClass,
-    log_matrices: Float[AnyArray, "labelers classes symbols"],
-    z: LabelMatrix,
-    *,
-    where: Mask = None,
+    log_probabilities: Rows, log_matrices: Matrices, z: LabelMatrix, *, where: Mask = None
 ) -> Array:
     """Forward correction: the mean of -log sum_c p(c | x_i) P_t[c, z_it] over all labels.
 
@@ -119,11 +114,7 @@ def forward_risk(
 
 
 def backward_risk(
-    log_probabilities: PerClass,
-    matrices: Float[AnyArray, "labelers classes symbols"],
-    z: LabelMatrix,
-    *,
-    where: Mask = None,
+    log_probabilities: Rows, matrices: Matrices, z: LabelMatrix, *, where: Mask = None
 ) -> Array:
     """Backward correction: the mean of the `weak_losses` of the cross-entropy over all labels.
 
@@ -275,13 +266,13 @@ def trace_penalty(strength: float) -> Callable[[WithLabelers], Array]:
     return penalty
 
 
-def label_estimates(posterior: PerClass) -> Int[Array, " samples"]:
+def label_estimates(posterior: Rows) -> Int[Array, " samples"]:
     """Su 3.7, (2), (22): the most probable class of every sample; ties go to the lowest."""
     check_posterior(posterior)
     return jnp.argmax(jnp.asarray(posterior), axis=1).astype(jnp.int32)
 
 
-def replication_counts(posterior: PerClass, num_copies: int) -> Int[AnyArray, "samples classes"]:
+def replication_counts(posterior: Rows, num_copies: int) -> Int[AnyArray, "samples classes"]:
     """Copies of a sample to label with each class, sample replication of Su 3.7.
 
     Counts sum to `num_copies` and are nearest to its multiple of the class posterior: rounded down, and the

@@ -55,14 +55,11 @@ from jtruth.training.linear import Linear, check_options, l2, linear_outputs, so
 from jtruth.training.objectives import discriminative_ml, generative_ml, log_probabilities
 
 
-def _climbed(
-    improve: Callable, rho: Any, max_steps: int, tol: Any, first: Any = None
-) -> tuple[Any, ModelFit]:
+def _climbed(improve: Callable, rho: Any, steps: int, tol: Any, first: Any = None) -> tuple[Any, ModelFit]:
     """EM by plain steps from responsibilities: the parameters at the end, and the rest of the fit."""
     end = climb(
-        improve, rho, inside_simplex, max_steps=max_steps, tol=tol, plain_steps=max_steps + 1, terms=1.0,
-        kept=first,
-    )  # fmt: skip
+        improve, rho, inside_simplex, max_steps=steps, tol=tol, plain_steps=steps + 1, terms=1.0, kept=first
+    )
     return end.kept, ModelFit(
         None, -end.objective, end.converged, end.num_steps, class_posterior=end.mapped, path=-end.path
     )
@@ -70,6 +67,8 @@ def _climbed(
 
 Spread = Float[AnyArray, "classes features"] | Float[AnyArray, "features features"]
 Pseudo = tuple[Any, Any]  # number of the pseudo-samples of MAP, and their variance (features,)
+Features = Float[AnyArray, "samples features"]
+Rows = Float[Array, "samples classes"]
 
 
 class Gaussians(NamedTuple):
@@ -84,9 +83,7 @@ class Gaussians(NamedTuple):
 FAMILIES = ("naive_bayes", "lda")
 
 
-def log_densities(
-    model: Gaussians, x: Float[AnyArray, "samples features"], family: str
-) -> Float[Array, "samples classes"]:
+def log_densities(model: Gaussians, x: Features, family: str) -> Rows:
     """log N(x_i; means[c], spread of class c); LDA by a Cholesky factor."""
     _check_gaussians(model, x, family)
     means, spread = jnp.asarray(model.means), jnp.asarray(model.spread)
@@ -103,9 +100,7 @@ def log_densities(
     return -0.5 * (apart**2).sum(axis=2) - log_volume - constant
 
 
-def update(
-    x: Float[Array, "samples features"], weights: Float[Array, "samples classes"], pseudo: Pseudo, family: str
-) -> Gaussians:
+def update(x: Features, weights: Rows, pseudo: Pseudo, family: str) -> Gaussians:
     """The M step: weighted means, and the spread about them with the pseudo-samples."""
     total, (count, spread) = weights.sum(axis=0), pseudo
     means = weights.T @ x / total[:, None]
@@ -127,12 +122,8 @@ def log_prior(model: Gaussians, pseudo: Pseudo, family: str) -> Float[Array, ""]
 
 
 def gaussian_log_probabilities(
-    model: Gaussians,
-    x: Float[AnyArray, "samples features"],
-    prior: Float[AnyArray, " classes"],
-    *,
-    family: str,
-) -> Float[Array, "samples classes"]:
+    model: Gaussians, x: Features, prior: Float[AnyArray, " classes"], *, family: str
+) -> Rows:
     """log p(y = c | x) of a fitted model, for samples without labels.
 
     Raises:
@@ -171,14 +162,13 @@ def fit_gaussians(
     Raises:
         ValueError: bad shapes or values, an unknown family, a negative pseudo-count, a class without labels.
 
-    Example:
-        >>> import numpy as np
-        >>> from jtruth.training import fit_gaussians
-        >>> x = np.array([[-2.2], [-2.0], [-1.5], [1.6], [2.0], [2.3]])
-        >>> log_likelihood = np.log([[.8, .2]] * 2 + [[.4, .6]] + [[.2, .8]] * 3)
-        >>> fit = fit_gaussians(x, log_likelihood, np.array([.5, .5]))
-        >>> bool(fit.converged), np.asarray(fit.model.means, float).round(2).ravel().tolist()
-        (True, [-1.9, 1.97])
+    >>> import numpy as np
+    >>> from jtruth.training import fit_gaussians
+    >>> x = np.array([[-2.2], [-2.0], [-1.5], [1.6], [2.0], [2.3]])
+    >>> log_likelihood = np.log([[.8, .2]] * 2 + [[.4, .6]] + [[.2, .8]] * 3)
+    >>> fit = fit_gaussians(x, log_likelihood, np.array([.5, .5]))
+    >>> bool(fit.converged), np.asarray(fit.model.means, float).round(2).ravel().tolist()
+    (True, [-1.9, 1.97])
     """
     choose("family", family, FAMILIES)
     x = as_features(x)
@@ -239,7 +229,7 @@ def _check_numbers(regularisation: Any, pseudo_counts: Any) -> None:
 
 
 def counted_matrices(
-    labels: Labels, weights: Float[Array, "samples classes"], pseudo_counts: Float[Array, " 2"]
+    labels: Labels, weights: Rows, pseudo_counts: Float[Array, " 2"]
 ) -> Float[Array, "labelers classes classes"]:
     """Expected counts of (true, label) plus pseudo-counts (diagonal, other), as rows that sum to 1."""
     classes = labels.num_classes
@@ -279,15 +269,14 @@ def fit_raykar(
     Raises:
         ValueError: bad features, or another number of samples than the labels have.
 
-    Example:
-        >>> import numpy as np
-        >>> from jtruth.labels import Labels
-        >>> from jtruth.training import fit_raykar
-        >>> x = np.array([[-2.], [-1.5], [-1.], [1.], [1.5], [2.]])
-        >>> z = np.array([[0, 0], [0, 1], [0, 0], [1, 1], [1, 0], [1, 1]])  # the second one errs
-        >>> fit = fit_raykar(x, Labels.from_matrix(z, 2), regularisation=.1)
-        >>> bool(fit.converged), np.asarray(fit.matrices[:, 1, 1], float).round(2).tolist()
-        (True, [1.0, 0.67])
+    >>> import numpy as np
+    >>> from jtruth.labels import Labels
+    >>> from jtruth.training import fit_raykar
+    >>> x = np.array([[-2.], [-1.5], [-1.], [1.], [1.5], [2.]])
+    >>> z = np.array([[0, 0], [0, 1], [0, 0], [1, 1], [1, 0], [1, 1]])  # the second one errs
+    >>> fit = fit_raykar(x, Labels.from_matrix(z, 2), regularisation=.1)
+    >>> bool(fit.converged), np.asarray(fit.matrices[:, 1, 1], float).round(2).tolist()
+    (True, [1.0, 0.67])
     """
     x = as_features(x)
     labels = as_labels(labels, x)
@@ -302,7 +291,7 @@ def fit_raykar(
 def raykar_objective(
     model: Linear,
     matrices: Float[Array, "labelers classes classes"],
-    x: Float[Array, "samples features"],
+    x: Features,
     labels: Labels,
     regularisation: Float[Array, ""],
     pseudo_counts: Float[Array, " 2"],
@@ -362,18 +351,17 @@ def fit_mbem(
     Raises:
         ValueError: `train` did not return one class for each sample, or bad numbers.
 
-    Example:
-        >>> import numpy as np
-        >>> from jtruth.labels import Labels
-        >>> from jtruth.training import fit_linear, fit_mbem, linear_outputs
-        >>> x = np.array([[-2.], [-1.5], [-1.], [1.], [1.5], [2.]])
-        >>> labels = Labels.from_matrix(np.array([[0], [1], [0], [1], [1], [1]]), 2)
-        >>> def train(rho):
-        ...     fit = fit_linear(x, np.log(rho + 1e-9), np.array([.5, .5]), regularisation=.1)
-        ...     return fit.model, np.asarray(linear_outputs(fit.model, x) > 0).astype(int)
-        >>> found = fit_mbem(train, labels, prior=[.5, .5], pseudo_counts=(1, .5))
-        >>> found.y_pred.tolist(), [[round(float(p), 2) for p in row] for row in found.matrices[0]]
-        ([0, 0, 0, 1, 1, 1], [[0.67, 0.33], [0.11, 0.89]])
+    >>> import numpy as np
+    >>> from jtruth.labels import Labels
+    >>> from jtruth.training import fit_linear, fit_mbem, linear_outputs
+    >>> x = np.array([[-2.], [-1.5], [-1.], [1.], [1.5], [2.]])
+    >>> labels = Labels.from_matrix(np.array([[0], [1], [0], [1], [1], [1]]), 2)
+    >>> def train(rho):
+    ...     fit = fit_linear(x, np.log(rho + 1e-9), np.array([.5, .5]), regularisation=.1)
+    ...     return fit.model, np.asarray(linear_outputs(fit.model, x) > 0).astype(int)
+    >>> found = fit_mbem(train, labels, prior=[.5, .5], pseudo_counts=(1, .5))
+    >>> found.y_pred.tolist(), [[round(float(p), 2) for p in row] for row in found.matrices[0]]
+    ([0, 0, 0, 1, 1, 1], [[0.67, 0.33], [0.11, 0.89]])
     """
     labels = as_labels(labels)
     check_whole(num_rounds=num_rounds)

@@ -84,13 +84,12 @@ class _Methods:
         fit_: result of the solver (`ModelFit`), with NumPy arrays.
         n_iter_: steps that the solver took.
 
-    Example:
-        >>> import numpy as np
-        >>> from jtruth.training.estimator import NoisyLabelClassifier
-        >>> x = np.array([[-2.], [-1.5], [-1.], [1.], [1.5], [2.]])
-        >>> z = ["no", "no", "yes", "yes", "yes", "yes"]  # the third label is wrong
-        >>> NoisyLabelClassifier(noise=.2, prior=[.5, .5], regularisation=.1).fit(x, z).predict(x).tolist()
-        ['no', 'no', 'no', 'yes', 'yes', 'yes']
+    >>> import numpy as np
+    >>> from jtruth.training.estimator import NoisyLabelClassifier
+    >>> x = np.array([[-2.], [-1.5], [-1.], [1.], [1.5], [2.]])
+    >>> z = ["no", "no", "yes", "yes", "yes", "yes"]  # the third label is wrong
+    >>> NoisyLabelClassifier(noise=.2, prior=[.5, .5], regularisation=.1).fit(x, z).predict(x).tolist()
+    ['no', 'no', 'no', 'yes', 'yes', 'yes']
     """
 
     def __init__(

@@ -193,14 +193,13 @@ def fit_linear(
     Raises:
         ValueError: x is not a finite matrix, rows or classes do not match, an unknown option.
 
-    Example:
-        >>> import numpy as np
-        >>> from jtruth.training import fit_linear, linear_outputs
-        >>> x = np.array([[-2.], [-1.], [1.], [2.]])
-        >>> log_likelihood = np.log([[.9, .1], [.6, .4], [.3, .7], [.1, .9]])  # log p(labels | class)
-        >>> fit = fit_linear(x, log_likelihood, np.array([.5, .5]), regularisation=.1)
-        >>> bool(fit.converged), np.asarray(linear_outputs(fit.model, x) > 0).tolist()
-        (True, [False, False, True, True])
+    >>> import numpy as np
+    >>> from jtruth.training import fit_linear, linear_outputs
+    >>> x = np.array([[-2.], [-1.], [1.], [2.]])
+    >>> log_likelihood = np.log([[.9, .1], [.6, .4], [.3, .7], [.1, .9]])  # log p(labels | class)
+    >>> fit = fit_linear(x, log_likelihood, np.array([.5, .5]), regularisation=.1)
+    >>> bool(fit.converged), np.asarray(linear_outputs(fit.model, x) > 0).tolist()
+    (True, [False, False, True, True])
     """
     x = inputs.as_features(x)
     prior = inputs.check_evidence(x, log_likelihood, prior)

@@ -77,15 +77,14 @@ def fit(
         ValueError: sizes that are not positive, x and evidence of different lengths, patience without
             validation, no key.
 
-    Example:
-        >>> import jax, jax.numpy as jnp
-        >>> from jtruth.training import Linear, Recipe, fit, linear_outputs, mmse
-        >>> x, rho = jnp.array([[-1.], [1.]] * 8), jnp.array([[.9, .1], [.2, .8]] * 8)
-        >>> start = Linear(jnp.zeros(()), jnp.zeros(1))
-        >>> recipe = Recipe(mmse("logistic"), num_epochs=3)
-        >>> found = fit(jax.random.key(0), start, linear_outputs, x, rho, recipe)
-        >>> found.path.shape, bool(found.model.weights[0] > 0)
-        ((3,), True)
+    >>> import jax, jax.numpy as jnp
+    >>> from jtruth.training import Linear, Recipe, fit, linear_outputs, mmse
+    >>> x, rho = jnp.array([[-1.], [1.]] * 8), jnp.array([[.9, .1], [.2, .8]] * 8)
+    >>> start = Linear(jnp.zeros(()), jnp.zeros(1))
+    >>> recipe = Recipe(mmse("logistic"), num_epochs=3)
+    >>> found = fit(jax.random.key(0), start, linear_outputs, x, rho, recipe)
+    >>> found.path.shape, bool(found.model.weights[0] > 0)
+    ((3,), True)
     """
     key = as_key(key)
     judge = recipe.judge or recipe.objective

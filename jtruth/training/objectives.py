@@ -129,13 +129,13 @@ LOSSES: dict[str, Callable[[Array], Array]] = {
 }
 BINARY_LOSSES = ("logistic", "hinge", "squared_hinge")  # take scores (samples,); the others take logits
 
-PerClass = Float[AnyArray, "samples classes"]
+Rows = Float[AnyArray, "samples classes"]
 Prior = Float[AnyArray, " classes"]
 Mask = Bool[AnyArray, " samples"] | None
 Scalar = Float[Array, ""]
 
 
-def discriminative_ml(log_probabilities: PerClass, log_likelihood: PerClass, *, where: Mask = None) -> Scalar:
+def discriminative_ml(log_probabilities: Rows, log_likelihood: Rows, *, where: Mask = None) -> Scalar:
     """Su (32): -1/N sum_i log sum_c p(z_i | c) p(c | x_i; theta).
 
     Args:
@@ -143,21 +143,18 @@ def discriminative_ml(log_probabilities: PerClass, log_likelihood: PerClass, *, 
         log_likelihood: (samples, classes), from a noise model; 0 and -inf for a known class (30).
         where: (samples,), False for padding.
 
-    Example:
-        >>> import jax.numpy as jnp
-        >>> from jtruth.training import discriminative_ml, log_probabilities
-        >>> log_p = log_probabilities(jnp.array([0.0, 2.0]))
-        >>> print(f"{discriminative_ml(log_p, jnp.log(jnp.array([[.9, .2], [.1, .8]]))):.4f}")
-        0.4656
+    >>> import jax.numpy as jnp
+    >>> from jtruth.training import discriminative_ml, log_probabilities
+    >>> log_p = log_probabilities(jnp.array([0.0, 2.0]))
+    >>> print(f"{discriminative_ml(log_p, jnp.log(jnp.array([[.9, .2], [.1, .8]]))):.4f}")
+    0.4656
     """
     check_per_class({"log_probabilities": log_probabilities, "log_likelihood": log_likelihood}, where=where)
     log_probabilities, log_likelihood = _same_dtype(log_probabilities, log_likelihood)
     return _mean(-_log_sum(log_probabilities + log_likelihood, where), where)
 
 
-def generative_ml(
-    log_densities: PerClass, log_likelihood: PerClass, prior: Prior, *, where: Mask = None
-) -> Scalar:
+def generative_ml(log_densities: Rows, log_likelihood: Rows, prior: Prior, *, where: Mask = None) -> Scalar:
     """Su E.2: -1/N sum_i log sum_c p(x_i | c; theta) p(z_i | c) pi(c).
 
     `log_densities` are log p(x_i | y_i = c; theta), the rest as for `discriminative_ml`; `prior` is pi.
@@ -168,7 +165,7 @@ def generative_ml(
     return _mean(-_log_sum(log_densities + log_likelihood + safe_log(prior)[None, :], where), where)
 
 
-def mmse_risk(losses: PerClass, posterior: PerClass, *, where: Mask = None) -> Scalar:
+def mmse_risk(losses: Rows, posterior: Rows, *, where: Mask = None) -> Scalar:
     """Su (40): the MMSE estimate of the empirical risk, 1/N sum_i sum_c p(c | z_i) L(s_i, c).
 
     Args:
@@ -180,7 +177,7 @@ def mmse_risk(losses: PerClass, posterior: PerClass, *, where: Mask = None) -> S
     return _mean(_weighted(losses, posterior, where), where)
 
 
-def risk_variance(losses: PerClass, posterior: PerClass, *, where: Mask = None) -> Scalar:
+def risk_variance(losses: Rows, posterior: Rows, *, where: Mask = None) -> Scalar:
     """Variance of the empirical risk given the labels, the mean squared error of `mmse_risk` on these data.
 
     1/N^2 sum_i var(L(s_i, Y_i) | z_i): the risk of the true classes is nearly normal around (40) with this
@@ -195,7 +192,7 @@ def risk_variance(losses: PerClass, posterior: PerClass, *, where: Mask = None) 
     return _mean(spread, where) / _count(spread, where)
 
 
-def _checked_losses(losses: PerClass, posterior: PerClass, where: Mask) -> tuple[Array, ...]:
+def _checked_losses(losses: Rows, posterior: Rows, where: Mask) -> tuple[Array, ...]:
     """Both as arrays of one dtype; ValueError for invalid shapes, rows or losses."""
     samples, classes = check_shape(losses, "losses", "samples classes")
     check_shape(posterior, "posterior", "samples classes", samples=samples, classes=classes)
@@ -225,7 +222,7 @@ def _loss_variances(losses: Array, posterior: Array, where: Mask) -> Float[Array
     return _weighted((losses - _weighted(losses, posterior, where)[:, None]) ** 2, posterior, where)
 
 
-def empirical_risk(losses: PerClass, y: Int[AnyArray, " samples"], *, where: Mask = None) -> Scalar:
+def empirical_risk(losses: Rows, y: Int[AnyArray, " samples"], *, where: Mask = None) -> Scalar:
     """Su (33): 1/N sum_i L(s_i, y_i), for known classes y."""
     check_per_class({"losses": losses}, where=where)
     check_codes(y, np.shape(losses)[1], "y", size=np.shape(losses)[0])
@@ -234,7 +231,7 @@ def empirical_risk(losses: PerClass, y: Int[AnyArray, " samples"], *, where: Mas
 
 
 @jax.jit
-def _log_sum(joint: PerClass, where: Mask) -> Float[Array, " samples"]:
+def _log_sum(joint: Rows, where: Mask) -> Float[Array, " samples"]:
     """log sum_c exp(joint[i, c]) of the samples that count."""
     joint = jnp.asarray(joint)
     if where is not None:
@@ -291,7 +288,7 @@ def ml() -> BatchObjective:
     return checked(objective, lambda evidence: check_per_class({"evidence": evidence}))
 
 
-def estimated_auc(outputs: Outputs, posterior: PerClass, *, where: Mask = None) -> Float[Array, ""]:
+def estimated_auc(outputs: Outputs, posterior: Rows, *, where: Mask = None) -> Float[Array, ""]:
     """Area under the ROC curve of class 1 against class 0, from scores and class posteriors, in [0, 1].
 
     Args:
@@ -302,7 +299,7 @@ def estimated_auc(outputs: Outputs, posterior: PerClass, *, where: Mask = None) 
     return jnp.clip(_unbiased_auc(outputs, posterior, where=where), 0.0, 1.0)
 
 
-def _unbiased_auc(outputs: Outputs, posterior: PerClass, *, where: Mask = None) -> Float[Array, ""]:
+def _unbiased_auc(outputs: Outputs, posterior: Rows, *, where: Mask = None) -> Float[Array, ""]:
     """The formula of the module docstring, which may leave [0, 1]; arguments of `estimated_auc`."""
     check_posterior(posterior, where)
     if where is None:
@@ -326,6 +323,6 @@ def _unbiased_auc(outputs: Outputs, posterior: PerClass, *, where: Mask = None) 
     return 0.5 + slope / count
 
 
-def negative_auc(outputs: Outputs, evidence: PerClass, *, where: Mask = None) -> Float[Array, ""]:
+def negative_auc(outputs: Outputs, evidence: Rows, *, where: Mask = None) -> Float[Array, ""]:
     """Minus the unbiased estimate, as a `judge` of `fit`: lower is better."""
     return -_unbiased_auc(outputs, evidence, where=where)

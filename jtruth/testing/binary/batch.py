@@ -35,6 +35,8 @@ from jtruth.tables.metrics import METRICS, default_metrics
 from jtruth.testing.binary.operating_point import BetaPrior, curvature, tilts
 from jtruth.testing.weighted_tables import WeightedTables
 
+Odds = Float[AnyArray, "sets samples"]
+Codes = Int[AnyArray, "sets samples"]
 _REACH = 8.0  # half-width of an automatic window, in standard deviations of the count
 _SPREAD = 8.0  # half-width of the binned range of a ratio, in standard deviations
 _BINS = 2048  # for the distributions of recall, false alarms and F1
@@ -61,8 +63,8 @@ class BatchSummary(NamedTuple):
 
 
 def exact_batch(
-    log_odds: Float[AnyArray, "sets samples"],
-    y_pred: Int[AnyArray, "sets samples"],
+    log_odds: Odds,
+    y_pred: Codes,
     *,
     prior: BetaPrior | Float[AnyArray, "sets 2"] = BetaPrior(),
     level: float = 0.95,
@@ -85,11 +87,10 @@ def exact_batch(
     Raises:
         ValueError: level outside (0, 1), shapes that differ or are empty, or a window that is not positive.
 
-    Example:
-        >>> x, y_pred = np.array([[2.0, 1.0, -1.0, -3.0]]), np.array([[1, 1, 0, 0]])
-        >>> found = exact_batch(x, y_pred, window=(8, 8))
-        >>> bool(found.ok[0]), round(float(found.mean[0, 0]), 3)
-        (True, 0.908)
+    >>> x, y_pred = np.array([[2.0, 1.0, -1.0, -3.0]]), np.array([[1, 1, 0, 0]])
+    >>> found = exact_batch(x, y_pred, window=(8, 8))
+    >>> bool(found.ok[0]), round(float(found.mean[0, 0]), 3)
+    (True, 0.908)
     """
     check_level(level)
     if log_odds.shape != y_pred.shape or not log_odds.size:
@@ -135,11 +136,7 @@ def exact_counts(
     return jax.tree.map(lambda leaf: leaf[0], _summarise_chunk(x, y, None, beta, None, tuple(window)))
 
 
-def enough_window(
-    log_odds: Float[AnyArray, "sets samples"],
-    y_pred: Int[AnyArray, "sets samples"],
-    prior: BetaPrior = BetaPrior(),
-) -> tuple[int, int]:
+def enough_window(log_odds: Odds, y_pred: Codes, prior: BetaPrior = BetaPrior()) -> tuple[int, int]:
     """Counts of A and of B that hold +-8 posterior sd of the widest set, in multiples of 32 (host side)."""
     x, y = jnp.asarray(log_odds), jnp.asarray(y_pred)
     prior = jax.tree.map(lambda v: jnp.asarray(v, x.dtype), prior)

@@ -131,9 +131,7 @@ def _tables(sizes: Int[np.ndarray, " symbols"], positives: Int[np.ndarray, "draw
     return TableDraws(np.stack([sizes - positives, positives], axis=1))
 
 
-def _chosen(
-    weight: Float[np.ndarray, "draws cells"], u: Float[np.ndarray, " draws"]
-) -> Int[np.ndarray, " draws"]:
+def _chosen(weight: Float[np.ndarray, "n cells"], u: Float[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
     """Draw a cell of each row by inversion."""
     return picked(weight / weight.sum(axis=1, keepdims=True), u)
 
@@ -405,11 +403,7 @@ def _back(
 
 
 def _kept_by_prior(
-    shares: Float[np.ndarray, "rows walks bins"],
-    sizes: np.ndarray,
-    prior: np.ndarray,
-    number: int,
-    rng: np.random.Generator,
+    shares: Float[np.ndarray, "rows walks bins"], sizes: np.ndarray, prior: np.ndarray, number: int, rng: Any
 ) -> tuple[Int[np.ndarray, "rows number"], float]:
     """Resample walks by how well the mean of their shares agrees with the class prior."""
     share = sizes / sizes.sum()

@@ -24,7 +24,7 @@ from jtruth._arrays import AnyArray, namespace
 from jtruth._one_line import one_line
 from jtruth.stats import ratio_of_normals
 from jtruth.stats.estimates import DensityEstimate, Estimate, PmfEstimate
-from jtruth.stats.ratio_of_normals import Ratio, ratio_mean
+from jtruth.stats.ratio_of_normals import MEANS, Ratio, ratio_mean
 from jtruth.tables.binary import CountTable, linear_forms
 from jtruth.tables.joint import JointDensity
 from jtruth.tables.metrics import Metric, named_metric
@@ -32,6 +32,9 @@ from jtruth.testing import steps
 from jtruth.testing.binary.operating_point import tilts
 from jtruth.testing.steps import Step
 
+Odds = Float[Array, " samples"]
+Codes = Int[Array, " samples"]
+Point = Float[Array, " 2"]  # (p_D, p_FA)
 _POINTS = 2001
 _RATES = named_metric("recall"), named_metric("false_alarm_rate")  # P_D, P_FA
 _HEAVY = 12.0  # mean(W) / sd(W); above it less than 1e-30 of W is near 0 or below
@@ -49,26 +52,17 @@ class ShareMoments(NamedTuple):
     __repr__ = one_line
 
 
-def log_odds_of(
-    log_likelihood: Float[AnyArray, "samples 2"], prior: Float[AnyArray, " 2"]
-) -> Float[Array, " samples"]:
+def log_odds_of(log_likelihood: Float[AnyArray, "samples 2"], prior: Float[AnyArray, " 2"]) -> Odds:
     """logit p(y_i = 1 | z_i), from (21); +-inf where the label is certain."""
     return (jnp.log(prior[1]) - jnp.log(prior[0])) + log_likelihood[:, 1] - log_likelihood[:, 0]
 
 
-def posterior_log_odds(
-    log_odds: Float[Array, " samples"], y_pred: Int[Array, " samples"], point: Float[Array, " 2"]
-) -> Float[Array, " samples"]:
+def posterior_log_odds(log_odds: Odds, y_pred: Codes, point: Point) -> Odds:
     """logit p(y_i = 1 | y_pred_i, z_i; p_D, p_FA): (10) as a shift of the log-odds."""
     return log_odds + jnp.where(y_pred == 1, *tilts(point[0], point[1], jnp))
 
 
-def moments(
-    log_odds: Float[Array, " samples"],
-    y_pred: Int[Array, " samples"],
-    point: Float[Array, " 2"],
-    weight: Float[Array, " samples"] | None = None,
-) -> ShareMoments:
+def moments(log_odds: Odds, y_pred: Codes, point: Point, weight: Odds | None = None) -> ShareMoments:
     """(12)-(16) at an operating point; `weight` is the multiplicity of each sample."""
     n = log_odds.shape[0] if weight is None else weight.sum()
     shifted = posterior_log_odds(log_odds, y_pred, point)
@@ -80,9 +74,7 @@ def moments(
     return ShareMoments(mean_u, var_u, mean_v, var_v, parts[0].sum() / n)
 
 
-def ratio_step(
-    log_odds: Array, y_pred: Array, *, weight: Array | None = None, mean: str = "second_order"
-) -> Step:
+def ratio_step(log_odds: Array, y_pred: Array, *, weight: Array | None = None, mean: str = MEANS[0]) -> Step:
     """Algorithm 1; `mean` is that of `jtruth.stats.ratio_mean`."""
 
     def step(point, _):
@@ -97,12 +89,12 @@ def exact_step(log_odds: Array, y_pred: Array, *, weight: Array | None = None) -
     return of_point(steps.exact_step(class_dist(log_odds), y_pred, weight))
 
 
-def class_dist(log_odds: Float[Array, " samples"]) -> Float[Array, "samples 2"]:
+def class_dist(log_odds: Odds) -> Float[Array, "samples 2"]:
     """log p(y_i = c | z_i) (21)."""
     return jnp.stack([jax.nn.log_sigmoid(-log_odds), jax.nn.log_sigmoid(log_odds)], axis=1)
 
 
-def matrix_of(point: Float[Array, " 2"]) -> Float[Array, "2 2"]:
+def matrix_of(point: Point) -> Float[Array, "2 2"]:
     """K at an operating point (p_D, p_FA)."""
     return jnp.stack([1 - point[::-1], point[::-1]], axis=1)
 

@@ -223,23 +223,21 @@ def node_table(
     return CountTable(*table, whole=(False, whole), density=density)
 
 
-def _smooth_axes(
-    data: LogOdds, gridded: LogOdds, mode: OperatingPoint, ends: np.ndarray
-) -> list[_Axis] | None:
+def _smooth_axes(data: LogOdds, grid: LogOdds, mode: OperatingPoint, ends: np.ndarray) -> list[_Axis] | None:
     """Nodes away from the ends; None if the true positives do not allow it."""
     sd, limits = np.sqrt(np.diag(mode.count_covariance)), _limits(data)
     shifts = tilts(mode.p_detection, mode.p_false_alarm)
     wide = [
         side.x.size > 0 and cumulants(side.x, side.counts, float(tilt))[2] > _SMOOTH_VARIANCE
-        for side, tilt in zip(gridded, shifts, strict=True)
+        for side, tilt in zip(grid, shifts, strict=True)
     ]
     margin = np.minimum(ends[:, 0] - limits[:, 0], limits[:, 1] - ends[:, 1])
     if not wide[0] or margin[0] < 2 * sd[0]:
         return None
     steps = _steps(mode, ends, _NODES, 16.0)
-    a = _spaced(gridded[0], ends[0], steps[0], limits[0])
+    a = _spaced(grid[0], ends[0], steps[0], limits[0])
     if wide[1] and margin[1] > 4 * sd[1]:
-        return [a, _spaced(gridded[1], ends[1], steps[1], limits[1])]
+        return [a, _spaced(grid[1], ends[1], steps[1], limits[1])]
     return [a, _whole_numbers(data[1], ends[1])]
 
 

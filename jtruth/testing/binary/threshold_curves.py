@@ -29,6 +29,7 @@ from jtruth.testing.binary.operating_point import collapse
 from jtruth.testing.steps import iterate
 
 CURVES = {"roc": ("false_alarm_rate", "recall"), "precision_recall": ("recall", "precision")}
+Numbers = Float[AnyArray, " samples"]
 _AT_ONCE = 4_000_000  # numbers in one array
 
 
@@ -81,9 +82,7 @@ def _checked(log_odds: Any, scores: Any) -> tuple[np.ndarray, np.ndarray]:
     return x, s
 
 
-def curves_at_thresholds(
-    log_odds: Float[AnyArray, " samples"], scores: Float[AnyArray, " samples"]
-) -> ThresholdCurves:
+def curves_at_thresholds(log_odds: Numbers, scores: Numbers) -> ThresholdCurves:
     """Conditional means by Algorithm 1 at every distinct threshold.
 
     Args:
@@ -143,12 +142,7 @@ def _means(distinct: Array, above: Array, of_all: Array) -> tuple[Array, Array, 
 
 
 def curve_density(
-    log_odds: Float[AnyArray, " samples"],
-    scores: Float[AnyArray, " samples"],
-    *,
-    curve: str = "roc",
-    thresholds: int = 50,
-    cells: int = 60,
+    log_odds: Numbers, scores: Numbers, *, curve: str = "roc", thresholds: int = 50, cells: int = 60
 ) -> CurveDensity:
     """Average of the exact joint posteriors over thresholds.
 
