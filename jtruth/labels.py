@@ -19,6 +19,7 @@ from jaxtyping import Bool, Int
 from jtruth import _validation as check
 from jtruth._arrays import is_concrete
 from jtruth._host import cross_table
+from jtruth._validation.words import number_of
 
 _PYTHON_ROWS = check.Source()  # rows of columns handed over in Python, counted from 0
 
@@ -119,7 +120,9 @@ class Labels:
         labelled = labels._number("sample", labels.num_samples) > 0
         if tasks is None and not allow_unlabelled and not labelled.all():  # their only rows had no label
             lost = check.quoted(labels.task_names[i] for i in np.flatnonzero(~labelled))
-            note = f"{np.count_nonzero(~labelled)} tasks have no label and were left out: {lost}."
+            number = np.count_nonzero(~labelled)
+            gone = number_of(number, "task has no label and was", "tasks have no label and were")
+            note = f"{gone} left out: {lost}."
             labels = replace(labels.restrict(np.flatnonzero(labelled)), notes=(*labels.notes, note))
         return labels._checked(allow_unlabelled)
 
@@ -198,7 +201,11 @@ class Labels:
     @property
     def values(self) -> tuple[float, ...] | None:
         """The numbers that the classes are, in order of their codes, where the scale is "interval"."""
-        return tuple(map(float, self.class_names)) if self.scale == "interval" else None
+        return (
+            tuple(float(str(name).rstrip(" %")) for name in self.class_names)
+            if self.scale == "interval"
+            else None
+        )
 
     @property
     def task_names(self) -> tuple:

@@ -22,6 +22,17 @@ BANNED = re.compile(
 )
 ALLOWED = {"labelers stand twice"}  # literals that hold such a word in its plain sense
 KEYS = {"stream", "streams", "host_rng", "present"}  # functions whose words nobody reads
+# A count before a plural noun whose verb agrees with it, where the count may be 1: `number_of`, `part_of`.
+COUNTED = re.compile(
+    r"\{\} (of (its |their |the |\{\} )?)?([a-z]+ )?(answer|bin|column|comparison|entrie|file|item|judge"
+    r"|label|labeler|pair|prediction|question|rater|row|sample|set|task|value|worker)s "
+    r"(have|are|were|do|lack|repeat)\b|\(\{\} such [a-z]"
+)
+MANY = (  # never one, or a number that is not whole
+    "{} bins were merged to {}", "{} numeric columns of the file", "({} labels are worth one",
+    "all {} gold samples", "{} calibration items have the ids", ": {} of the samples are b",
+    "at least {} samples are needed", "{} ratings of {} tasks", "the labels of {} samples are",
+)  # fmt: skip
 LONGEST = 30  # words of a sentence
 
 
@@ -49,6 +60,18 @@ def test_no_literal_has_a_word_of_the_house():
         for path, tree in trees().items()
         for line, text in literals(tree)
         if " " in text.strip() and text not in ALLOWED and (word := BANNED.search(text))
+    ]
+    assert not found, "\n".join(found)
+
+
+def test_a_count_of_one_has_no_plural():
+    assert COUNTED.search("{} of {} rows have no label") and COUNTED.search("({} such entries)")
+    assert not COUNTED.search("the {} have no label")
+    found = [
+        f"{path.relative_to(ROOT)}:{line}: {text[:90]!r}"
+        for path, tree in trees().items()
+        for line, text in literals(tree)
+        if COUNTED.search(text) and not any(many in text for many in MANY)
     ]
     assert not found, "\n".join(found)
 

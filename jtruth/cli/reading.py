@@ -13,7 +13,7 @@ import numpy as np
 
 from jtruth._validation import check_columns, positive_of, with_tasks
 from jtruth._validation.text import TextTable
-from jtruth._validation.words import LOOK, Read, column_called, duplicates, number_in, quoted
+from jtruth._validation.words import LOOK, Read, column_called, duplicates, number_in, number_of, quoted
 from jtruth.cli.options import COMMANDS, as_typed, next_step, refuse
 from jtruth.io import FilePlan, Gold, apply, read_noise, read_predictions, read_scores
 from jtruth.io.apply import found_beside
@@ -137,9 +137,12 @@ class Tables:
         for i in (*request.samples, *np.flatnonzero(known >= 0)):
             name = str(labels.class_names[known[i]]) if known[i] >= 0 else ""
             rows.append([str(labels.task_names[i]), name, request.names[of[i]], int(request.sizes[of[i]])])
+        return [*self.columns_to_verify(), STRATUM, SIZE], rows
+
+    def columns_to_verify(self) -> list[str]:
+        """Names of the columns of samples and classes in that table."""
         typed = vars(self.args)
-        names = [typed.get(f"gold_{what}") or typed.get(what) or what for what in ("task", "label")]
-        return [*names, STRATUM, SIZE], rows
+        return [typed.get(f"gold_{what}") or typed.get(what) or what for what in ("task", "label")]
 
     def noise(self) -> tuple[NoiseModel | None, Any]:
         """(noise model, prior) of the file of error rates; the prior that was typed goes first."""
@@ -201,15 +204,21 @@ class Tables:
         self.labels = split.labels
         if not len(split.alone) or self.args.gold is not None:
             return split.y_pred, ()
-        note = f"{len(split.alone)} samples that only {worker!r} labelled were left out."
+        was = f"that only {worker!r} labelled"
+        note = f"{number_of(len(split.alone), f'sample {was} was', f'samples {was} were')} left out."
         return split.y_pred, (note,)
 
-    def gold_step(self, given: str = "", asking: str = "", known: int = 0) -> str:
+    def gold_step(self, given: str = "", known: int = 0, num: int | None = None) -> str:
         """The command worth running next where gold helps: with the file's own, else what to verify.
 
-        `given`: what was typed without a name; `asking`: the command's option that writes what to verify;
-        `known`: how many samples are verified.
+        `given`: what was typed without a name; `known`: how many samples are verified; `num`: how many to
+        verify, or so many that the interval about halves.
         """
+        from jtruth.asking.gold import gold_that_halves
+
+        left = self.labels.num_samples - known
+        if not left:
+            return ""
         typed = vars(self.args)
         graded = (str(typed.get("predictions")), f"{_COLUMN}{typed.get('rater')}", *given.split())
         found = apply.found_beside(self.rows, self.plan).get("gold")
@@ -218,13 +227,17 @@ class Tables:
                 self.args, f"{given} --gold {shlex.quote(found)}".strip(), "use the verified labels"
             )
         path = new_file("to_verify.csv")
-        num = min(30, self.labels.num_samples - known)
-        why = f"fill it in, then run the command above again with --gold {path}"
-        if asking:
-            return next_step(self.args, f"--ask {num} {asking} {path}", why)
+        if num is None:
+            new = typed.get("target") != "in-sample"
+            num = gold_that_halves(known, np.inf if new else self.labels.num_samples) if known else 30
+        num = min(num, left)
+        why = f"fill in column {self.columns_to_verify()[1]!r}"
+        why += f"; the file keeps your {known} verified labels" if known else ""
         ask = next(one for one in COMMANDS if one.__name__ == "ask")
         same = {name: value for name, value in typed.items() if name in COMMANDS[ask][0] and name != "metric"}
-        return next_step(as_typed(ask, **same | {"truth": True, "num": num, "out": path}), "", why)
+        first = next_step(as_typed(ask, **same | {"truth": True, "num": num, "out": path}), "", why)
+        again = SimpleNamespace(**typed | {"gold": path})
+        return f"{first}\n{next_step(again, given)}"
 
     def columns(self) -> dict[str, np.ndarray]:
         """Columns of the file of labels that are no part of these, by name."""

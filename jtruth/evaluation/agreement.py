@@ -59,23 +59,31 @@ class LabelerAgreement(Answer):
         columns = (Column("value", "kappa", ("low", "high")), Column("num_samples", "samples"))
         order = np.argsort([-row["value"] for row in pairs], kind="stable").tolist()
         left, first = self.num_left_out, next(iter(self.overall))
+        heading = f"Kappa of each pair of labelers (Cohen's, {self.weights} weights)"
         note = f"{number_of(left, 'pair')} with fewer common samples left out." if left else ""
         blocks = (
             coefficient_table("overall", "All labelers together", self.overall, columns[1]),
-            Table("pairs", f"Cohen's kappa of two labelers ({self.weights} weights)", "pair", columns, pairs,
+            Table("pairs", heading, "pair", columns, pairs,
                   note, missing="undefined", aside=("pair",), say=str, order=order),
             warning_notes(self.warnings), facts_of(self, "weights", "differences", "scale", "num_left_out"),
             facts(level=self.overall[first].level),
         )  # fmt: skip
         number = number_of(len(self.pairs), "pair")
-        about = f"{number} of labelers; {self.weights} weights; {self.differences} differences for alpha"
         alpha = self.overall[first]
+        about = f"{number} of labelers; {self.weights} weights; {self.differences} differences for alpha"
+        if self.weights == self.differences == "nominal":
+            about = f"{number} of labelers; classes count as unordered"
+        if single := max(one.num_samples for one in self.overall.values()) - alpha.num_samples:
+            about += f"; alpha leaves out {number_of(single, 'sample')} with one label"
         value = cell_text([alpha.value, alpha.low, alpha.high], ".2f", str(alpha))
+        value = (
+            value.replace("[", f"({100 * alpha.level:g} % interval ").replace(", ", " to ").replace("]", ")")
+        )
         sentence = f"{stats.TITLES[first]} is {value}, where 0 is chance and 1 full agreement."
         known = sorted((row for row in pairs if not np.isnan(row["value"])), key=lambda row: row["value"])
         if len(known) > 1:  # which two agree least, and which most
             ends = [f"{row['value']:.2f} ({row['pair']})" for row in (known[0], known[-1])]
-            sentence += f" Cohen's kappa of two labelers ranges from {' to '.join(ends)}."
+            sentence += f" Cohen's kappa of pairs ranges from {' to '.join(ends)}."
         elif known:
             sentence += f" Cohen's kappa is {self.kappa}."
         sentence = f"{sentence} {stats.from_unseen(self.overall)}".rstrip()
@@ -269,7 +277,9 @@ def consensus(
     warnings = [*map(Read, labels.notes), *notes, *fit.warnings, *deserted(p, labels)]
     if tied.any():
         number = np.count_nonzero(tied)
-        warnings.append(f"{number} samples are tied between classes; the first class is shown.")
+        warnings.append(
+            f"{number_of(number, 'sample is', 'samples are')} tied between classes; the first class is shown."
+        )
     return Consensus(
         method, chosen.sentence, labels, label, probability, p, tied, (code >= 0) & (code != label[sample]),
         known, fit, tuple(warnings), stated(key),

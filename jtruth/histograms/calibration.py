@@ -33,6 +33,7 @@ from jaxtyping import Array, Float, Int, Num
 from jtruth._arrays import AnyArray, as_array
 from jtruth._one_line import one_line
 from jtruth._validation import choose
+from jtruth._validation.words import number_of
 from jtruth.histograms import label_counts as counted
 from jtruth.histograms.concentration import disagreement_probability
 from jtruth.stats.estimates import Estimate
@@ -365,6 +366,6 @@ def _notes(histograms: counted.Histograms, z: np.ndarray, singletons: int) -> It
         )
     if singletons:
         yield (
-            f"{singletons} bins have one sample and count 0 in the calibration loss. Use fewer bins or "
-            "bins=MergedBins(15)."
+            f"{number_of(singletons, 'bin has', 'bins have')} one sample, a calibration loss of 0. "
+            "Use fewer bins or bins=MergedBins(15)."
         )

@@ -121,19 +121,23 @@ class Columns:
         values = self.values(name)
         return bool(values) and all(_TIMES.fullmatch(value.strip()) for value in values[:50])
 
-    def counts_rows(self, name: str) -> bool:
+    def counts_rows(self, name: str, alone: bool = True) -> bool:
         """Whether cells are 0 or 1 and on, one for each row: in its order, or of many rows in any order."""
-        if _INDEX.fullmatch(name.casefold()):
+        index = _INDEX.fullmatch(name.casefold())
+        if index and all(map(str.isdecimal, self.values(name))):
             return True
-        cells = list(self[name]) if len(self.values(name)) == self.size > 2 else []
+        may = self.size >= _FEW_ROWS or name == self.header[0] or not alone  # else they may be grades
+        cells = list(self[name]) if may and len(self.values(name)) == self.size > 2 else []
         numbers = [int(cell) if cell.isascii() and cell.isdigit() else -1 for cell in cells]
         ordered = numbers if len(numbers) < _FEW_ROWS else sorted(numbers)
         return bool(cells) and any(ordered == list(range(k, k + len(cells))) for k in (0, 1))
 
     def ids(self, names: Iterable[str]) -> list[str]:
-        """Columns that name each row: all cells different, and neither times nor numbers of rows."""
+        """Columns that name each row: all cells different, and no times; the first one may number them."""
         every = [name for name in names if self.values(name) and self.unique((name,))]
-        return [name for name in every if not (self.is_time(name) or self.counts_rows(name))]
+        found = [name for name in every if not (self.is_time(name) or self.counts_rows(name))]
+        first = [name for name in every[:1] if name == self.header[0] and self.counts_rows(name)]
+        return found or [name for name in first if not (_INDEX.fullmatch(name.casefold()) or is_rater(name))]
 
     def tells_apart(self, key: Sequence[str], name: str) -> bool:
         """Whether a column of few names makes cells of the key (almost) unique."""
@@ -195,7 +199,10 @@ class Columns:
         best = alone if len(alone) > 2 else best
         if best and not self.classes and all(self.numbers(name) is not None for name in best):
             raters = all(map(is_rater, best))
-            if (len(words) > _MOST_GRADES and not raters) or all(stem(name) in _FEATURE for name in best):
+            counts = all(self.counts_rows(name, alone=False) for name in best)
+            if all(stem(n) in _FEATURE for n in best) or (
+                not raters and (counts or len(words) > _MOST_GRADES)
+            ):
                 return []
         return best
 

@@ -256,7 +256,7 @@ def table_of(records: Iterable[dict], source: Source) -> TextTable:
     if len(records) == 1 and (inside := _unwrapped(records[0], source)):
         records, how = inside
         source, notes = Source(source.name, "entry", 1), (*notes, source.says(f"this was read as {how}."))
-    records = list(map(_flat, records))
+    records = list(map(_flat, _one_each(records)))
     header = tuple(dict.fromkeys(str(name) for one in records for name in one))
     if not header:
         raise ValueError(source.says("the objects are empty: there are no names and values to read"))
@@ -296,6 +296,28 @@ def _unwrapped(one: dict[str, Any], source: Source) -> tuple[list[dict], str] | 
     if alike and len(one) > 2 and not has_words(one):
         return [{"task": name, "label": value} for name, value in one.items()], "one label for each task"
     return None
+
+
+def _one_each(records: list[dict]) -> list[dict]:
+    """An object for each entry of the list that holds labels with their labelers, where objects have one."""
+    names = (name for one in records for name, some in one.items() if isinstance(some, list) and some)
+    for name in dict.fromkeys(names):
+        inside = [entry for one in records for entry in one.get(name) or ()]
+        keys = {key for one in inside if isinstance(one, dict) for key in one}
+        if not all(isinstance(one, dict) for one in inside) or not (
+            has_words(keys, ("label",)) and has_words(keys, ("worker",))
+        ):
+            continue
+        outer = {key for one in records for key in one} - {name}
+        inner = {key: f"{name}.{key}" for key in keys & outer if column_called("task", [key])}
+        beside = {key: f"outer.{key}" for key in keys & outer - inner.keys()}
+        return [
+            {beside.get(key, key): value for key, value in one.items() if key != name}
+            | {inner.get(key, key): value for key, value in entry.items()}
+            for one in records
+            for entry in one.get(name) or ()
+        ]
+    return records
 
 
 def _of_columns(lists: dict[str, list], source: Source) -> list[dict]:
@@ -368,8 +390,13 @@ def _parquet(name: str, data: bytes) -> TextTable:
     tables.check_size(size, name, len(data))
     while any(map(types.is_struct, table.schema.types)):
         table = table.flatten()  # an object's values are columns of their own: "verdicts.gpt"
-    columns = tuple(map(_column, table.columns))
-    return _composed(TextTable(tuple(table.column_names), columns, Source(name, "row")))
+    columns, names = tuple(map(_column, table.columns)), tuple(table.column_names)
+    orders = {
+        name: texts_of(column.unify_dictionaries().chunk(0).dictionary.to_pylist())
+        for name, column in zip(names, table.columns, strict=True)
+        if getattr(column.type, "ordered", False) and column.num_chunks
+    }
+    return _composed(TextTable(names, columns, Source(name, "row"), orders=orders))
 
 
 def _column(column: Any) -> Sequence[str]:

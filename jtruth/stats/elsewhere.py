@@ -112,8 +112,9 @@ def of_one_judge(
     own: Int[np.ndarray, " samples"], verdict: Int[np.ndarray, " samples"],
     calibration: tuple[Int[np.ndarray, " items"], Int[np.ndarray, " items"]],
     truth: Int[np.ndarray, " items"], classes: int, rng: np.random.Generator,
+    group: Int[np.ndarray, " samples"] | int = 0, groups: int = 1,
 ) -> np.ndarray:  # fmt: skip
-    """Draws (draws, classes, labels) of one judge's table on new items, with class shares by all judges.
+    """Draws (draws, classes, groups and labels) of one judge's table on new items; shares by all judges.
 
     Error rates are p(own label, verdict of all | class), so judges may share errors; `calibration` has both
     of each item.
@@ -122,12 +123,15 @@ def of_one_judge(
     counts = np.zeros((classes, cells))
     np.add.at(counts, (truth, calibration[0] * classes + calibration[1]), 1)
     q = _dirichlet(rng, counts + 1 / cells, DRAWS) + 1e-12
-    theta = _shares_given(q.reshape(shape).sum(axis=2), np.bincount(verdict, minlength=classes), rng)
-    joint = theta[:, :, None] * q
-    dist = np.swapaxes(joint / joint.sum(axis=1, keepdims=True), 1, 2)
-    times = np.bincount(own * classes + verdict, minlength=cells)
-    drawn = np.stack([rng.multinomial(n, dist[:, s]) for s, n in enumerate(times)], axis=2)
-    return drawn.reshape(shape).sum(axis=3)
+    rates, tables = q.reshape(shape).sum(axis=2), []
+    times = np.bincount((group * classes + own) * classes + verdict, minlength=groups * cells)
+    for seen in times.reshape(groups, classes, classes):
+        theta = _shares_given(rates, seen.sum(axis=0), rng)
+        joint = theta[:, :, None] * q
+        dist = np.swapaxes(joint / joint.sum(axis=1, keepdims=True), 1, 2)
+        drawn = np.stack([rng.multinomial(n, dist[:, s]) for s, n in enumerate(seen.ravel())], axis=2)
+        tables.append(drawn.reshape(shape).sum(axis=3))
+    return np.concatenate(tables, axis=2)
 
 
 def _shares_given(

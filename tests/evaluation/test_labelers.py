@@ -14,8 +14,8 @@ from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.assumptions.model_error import dist_of
 from jtruth.evaluation.by_one_model import quick_labelers
 from jtruth.evaluation.checks.verdicts import ALARM, labeler_checks
-from jtruth.evaluation.labelers import ONLY_GOLD, labelers_headline
-from jtruth.evaluation.parts import MORE_RIGHT
+from jtruth.evaluation.labelers import labelers_headline
+from jtruth.evaluation.parts import MORE_RIGHT, ONLY_GOLD
 from jtruth.latent import Effort
 from jtruth.learning import Smoothing, fit_dawid_skene
 from jtruth.learning.joint.guard import check_switching
