@@ -12,7 +12,7 @@ import pytest
 from jtruth import training as tr
 from jtruth.labels import Labels
 from jtruth.testing import binary_counts, collapse, labeler_metrics
-from jtruth.testing.binary.unknown import unknown_prior
+from jtruth.testing.binary.exact import unknown_prior
 from jtruth.training.bayes import fit_bayes
 from jtruth.training.em import gaussian_log_probabilities
 from jtruth.training.objectives import negative_auc
