@@ -23,9 +23,8 @@ from jtruth.plots._parts import title
 from jtruth.plots.joint import _joint_regions
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import DensityEstimate, PmfEstimate
-from jtruth.tables.joint import JointDensity, JointEstimate
 from jtruth.tables.metrics import METRICS
-from jtruth.tables.posterior import RangeEstimate
+from jtruth.tables.posterior import JointDensity, JointEstimate, RangeEstimate
 from jtruth.testing import curve_density
 from jtruth.testing.binary.empirical_bayes import point_estimate
 from jtruth.testing.steps import FixedPoint

@@ -11,8 +11,8 @@ from scipy.signal import convolve
 
 from jtruth.plots._parts import BLUE, CYCLE, GREY, LINES, MARKERS, SMALL, TRUE, mark, new_axes, percent, title
 from jtruth.stats.estimates import check_level, densest_cells
-from jtruth.tables.joint import JointDensity, JointEstimate
 from jtruth.tables.metrics import named_metric
+from jtruth.tables.posterior import JointDensity, JointEstimate
 
 _BINS = 135  # of the grid of a joint distribution, over +-5 sd
 

@@ -19,9 +19,8 @@ from jaxtyping import Float, Num
 
 from jtruth._random import Key, uniforms
 from jtruth.stats.estimates import DensityEstimate, Estimate, PmfEstimate
-from jtruth.tables.joint import JointEstimate
 from jtruth.tables.metrics import Metric
-from jtruth.tables.posterior import CellWeights, Sums, TablePosterior
+from jtruth.tables.posterior import CellWeights, JointEstimate, Sums, TablePosterior
 
 Form = tuple[Any, Any, Any]  # (a, b, c) of a A + b B + c
 _FINE_BINS = 1 << 17  # of the range of a ratio, in which atoms of large tables are pooled

@@ -20,9 +20,8 @@ from scipy.special import betaln
 from jtruth._random import Key, host_rng, stream
 from jtruth.stats.draws import DrawsEstimate, draws_of
 from jtruth.stats.estimates import WITH_MEAN, Estimate, Interval, check_level, shortest_interval
-from jtruth.tables.joint import JointDensity, JointEstimate
 from jtruth.tables.metrics import Metric
-from jtruth.tables.posterior import Cells, TableDraws, TablePosterior
+from jtruth.tables.posterior import Cells, JointDensity, JointEstimate, TableDraws, TablePosterior
 
 _PARTS, _POINTS, _REACH = 400, 1601, 9.0  # of a mixture; of its grid; standard deviations around its parts
 _NEAR, _SOME = 8.0, 50  # parts to a standard deviation; added up at once

@@ -40,9 +40,8 @@ from jtruth._random import as_key, seeded, stream
 from jtruth._validation import choose
 from jtruth.stats.estimates import Estimate
 from jtruth.stats.ratio_of_normals import MEANS
-from jtruth.tables.joint import JointDensity, JointEstimate
 from jtruth.tables.metrics import Metric, named_metric
-from jtruth.tables.posterior import TableDraws, TablePosterior
+from jtruth.tables.posterior import JointDensity, JointEstimate, TableDraws, TablePosterior
 from jtruth.testing import steps
 from jtruth.testing.baselines import prior_marginal_table
 from jtruth.testing.binary import empirical_bayes as eb

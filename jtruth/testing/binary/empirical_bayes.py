@@ -26,8 +26,8 @@ from jtruth.stats import ratio_of_normals
 from jtruth.stats.estimates import DensityEstimate, Estimate, PmfEstimate
 from jtruth.stats.ratio_of_normals import MEANS, Ratio, ratio_mean
 from jtruth.tables.binary import CountTable, linear_forms
-from jtruth.tables.joint import JointDensity
 from jtruth.tables.metrics import Metric, named_metric
+from jtruth.tables.posterior import JointDensity
 from jtruth.testing import steps
 from jtruth.testing.binary.operating_point import tilts
 from jtruth.testing.steps import Step

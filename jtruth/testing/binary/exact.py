@@ -42,9 +42,8 @@ from jtruth._validation import present
 from jtruth.stats.estimates import DensityEstimate, Estimate, PmfEstimate
 from jtruth.stats.poisson_binomial import cumulants, log_pmf, saddlepoint_log_pmf, tilt_for_mean
 from jtruth.tables.binary import CountTable
-from jtruth.tables.joint import JointEstimate
 from jtruth.tables.metrics import Metric
-from jtruth.tables.posterior import CellWeights, Sums, TablePosterior
+from jtruth.tables.posterior import CellWeights, JointEstimate, Sums, TablePosterior
 from jtruth.testing.binary.operating_point import (
     BetaPrior,
     LogOdds,
