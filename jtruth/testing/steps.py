@@ -3,7 +3,7 @@
 Every algorithm iterates K <- f(K) from uniform rows (`iterate`). The `Step` f:
 
 - `exact_step`     the conditional means of (23) themselves: no sampling, no normality
-- `sampling_step`  Algorithms 2 and 4: averages of (23) over drawn label vectors
+- `sampling_step`  Algorithms 2 and 4: averages of (23) over counts of drawn label vectors
 - `plug_in_step`   E[C] with each row divided by its sum: EM on the collapsed likelihood, which is concave
 - `labels_step`    Algorithm 3: (23) of the most probable labels; not a posterior mean
 
@@ -15,6 +15,7 @@ sample keeps its value. The conditional means are E[A/(A+B) | A+B > 0] of two Po
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -22,10 +23,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from jtruth._arrays import AnyArray, from_here, safe_log
+from jtruth._arrays import AnyArray, from_here, largest, safe_log
 from jtruth._one_line import one_line
 from jtruth._random import stream
 from jtruth.tables.metrics import ratio
+from jtruth.testing.binary.batch import flips
 
 LogRho = Float[Array, "samples classes"]
 Codes = Int[Array, " samples"]
@@ -34,7 +36,8 @@ Weight = Float[Array, " samples"] | None
 Step = Callable[[Confusion, Int[Array, ""]], Confusion]
 
 _EDGE = 1e-3  # no rate is nearer to 0 or 1 in an iteration
-_CHUNK = 500_000  # label draws held at a time: what fits a cache is three times as fast on a CPU
+_REACH = 7.0  # width of a window of counts, in square roots of the samples: 7 sd or more on each side
+_CHUNK = 500_000  # label draws at a time; those that fit a cache are three times as fast on a CPU
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(32)
 _POWERS = 8
@@ -59,12 +62,12 @@ def mean_shares(
 
     def by_nodes(p, u, sums):
         heads = p * u[0][:, None]
-        logs, nobody = jnp.log1p(-heads), jnp.log1p(-p[0])
+        logs, none_of = jnp.log1p(-heads), jnp.log1p(-p[0])
         if weight is not None:  # none of a coin: 0 times the log of 0
             logs = logs * weight[None]
-            nobody = jnp.where(weight == 0, 0, weight * jnp.where(weight == 0, 0, nobody))
+            none_of = jnp.where(weight == 0, 0, weight * jnp.where(weight == 0, 0, none_of))
         slope = _product(_columns(chosen, weight, p.dtype)[1:], p / (1.0 - heads))
-        return slope[None], logs.sum(1)[None], nobody.sum()[None]
+        return slope[None], logs.sum(1)[None], none_of.sum()[None]
 
     def by_powers(p, u, sums):
         log_g = jnp.zeros_like(u)
@@ -72,8 +75,8 @@ def mean_shares(
         for k in range(_POWERS, 0, -1):  # Horner
             log_g = (log_g - sums[:, k - 1, :1] / k) * u
             slope = (slope + sums[:, k, 1:, None]) * u[:, None, :]
-        nobody = -sums[:, 0, 0]  # P(no head) <= exp(-expected) < 2e-28: as good as 0
-        return slope + sums[:, 0, 1:, None], log_g, nobody
+        none_of = -sums[:, 0, 0]  # P(no head) <= exp(-expected) < 2e-28: as good as 0
+        return slope + sums[:, 0, 1:, None], log_g, none_of
 
     def one_by_one(p, u, sums):
         def expand(of_set):
@@ -219,12 +222,37 @@ def draw_tables(
     return tables.reshape(-1, *confusion.shape)[:num_draws]
 
 
+def draw_counts(
+    key: Key[Array, ""], log_rho: LogRho, y_pred: Codes, confusion: Confusion, num_draws: int
+) -> Int[Array, "draws classes symbols"]:
+    """Draw rows of count tables of label vectors from (25), each row independently of the others.
+
+    Given the predictions the counts C[l, n] of one class l are independent Poisson-binomials, built flip by
+    flip and inverted, without drawing labels. For two classes the second determines the first, and tables are
+    whole. Counts `_REACH` standard deviations or more away (below 3e-11, Hoeffding) are cut off.
+    """
+    (samples, classes), symbols = log_rho.shape, confusion.shape[1]
+    p = jnp.exp(log_testing_posterior(log_rho, y_pred, confusion))[:, int(classes == 2) :]
+    chosen = _predicted(y_pred, 0, symbols)
+    place = (jnp.cumsum(chosen, axis=1) - 1)[y_pred, jnp.arange(samples)]
+    heads = jnp.zeros((samples, p.shape[1], symbols), p.dtype).at[place, :, y_pred].set(p)
+    number = jnp.broadcast_to(chosen.sum(axis=1), heads.shape[1:])
+    width = min(samples, int(_REACH * samples**0.5)) + 1
+    pmf, first = flips(heads, 1 - heads, number, width, largest(number))
+    below = jnp.cumsum(pmf, axis=-1)
+    u = jax.random.uniform(key, (*number.shape, num_draws), p.dtype) * below[..., -1:]
+    more = jax.vmap(jax.vmap(partial(jnp.searchsorted, side="right")))(below, u)
+    counts = jnp.minimum(first[..., None] + more.astype(first.dtype), number[..., None])
+    both = counts if classes > 2 else jnp.concatenate([number[..., None] - counts, counts])
+    return both.transpose(2, 0, 1)
+
+
 def sampling_step(key: Key[Array, ""], log_rho: LogRho, y_pred: Codes) -> Step:
     """Algorithm 4, by 2500 draws a class; draws without a class are left out of its row."""
     draws = 2500 * log_rho.shape[1]
 
     def step(confusion, number):
-        tables = draw_tables(stream(key, "algorithm 4", number), log_rho, y_pred, confusion, draws)
+        tables = draw_counts(stream(key, "algorithm 4", number), log_rho, y_pred, confusion, draws)
         return jnp.nanmean(ratio(tables, tables.sum(2, keepdims=True)), axis=0).astype(confusion.dtype)
 
     return step
