@@ -6,10 +6,10 @@ Target: new samples.
 
 One judge, two classes, 1000 new items, by quadrature and summed over all counts: no Monte Carlo error, but
 one of nodes. Of 200 items ends are between every third count: six cells done again with every second moved
-by 0 to .012, but for .024 in 100 100 (.97, .5) at .98 and more where said below. The rule was chosen on this
-grid with coarser nodes (of 200 items they made every rule look worse where judges are worth little): error
+by 0 to .012, but for .024 in 100 100 (.97, .5) at .98 and more where noted below. The rule was chosen on this
+grid with coarser nodes (for 200 items they made every rule look worse for poor judges): error
 rates by the calibration alone (Jeffreys' prior), against weights by |det M| to the powers 0, 1/2 and 1,
-mixtures, even priors, and clipped draws. Powers 1/2 and 1 lost shares near 0 and 1 of judges worth little;
+mixtures, even priors, and clipped draws. Powers 1/2 and 1 missed shares near 0 and 1 with poor judges;
 power 0 with an even prior was 37 % wider than the plug-in at a share of .5 with 10 + 10 items (.9, .85).
 Columns: true positives and negatives verified, sensitivity, specificity; then the shares .02, .1, .3, .5, .9,
 .98. Rows that are missing took too long here; part `exact` makes them.
@@ -59,7 +59,7 @@ Columns: true positives and negatives verified, sensitivity, specificity; then t
 140  60 0.6  0.55 ours    0.942/0.778 0.970/0.803 0.978/0.855 0.980/0.875 0.980/0.778 0.963/0.744
 140  60 0.6  0.55 plug-in 0.920/0.838 0.924/0.848 0.946/0.861 0.978/0.843 0.977/0.712 0.964/0.682
 
-Ours is below .94 in 140 60 (.9, .85) at .02 and 25 25 (.9, .85) at .9 (both .934), where the plug-in holds;
+Ours is below .94 in 140 60 (.9, .85) at .02 and 25 25 (.9, .85) at .9 (both .934), where the plug-in covers;
 every second count gave .924 in 100 100 (.97, .5), .98 (.948 above) and .902 in 140 60 (.51, .51),
 .02. At shares of .5 it is
 wider than the plug-in: by 12 % with 10 + 10 items, 6 % with 25 + 25 and 1 % with 100 + 100 (.9, .85). Near 0

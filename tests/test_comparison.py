@@ -1,6 +1,6 @@
-"""Model comparison: PSIS-LOO against exact leave-one-out, differences, export, and what is refused.
+"""Model comparison: PSIS-LOO against exact leave-one-out, differences, export, and refusals.
 
-One NUTS program (the pooled model) serves the fast tests; the rival is a fit of the Gibbs sampler.
+One NUTS program (the pooled model) serves the fast tests; the alternative is a fit of the Gibbs sampler.
 """
 
 import itertools

@@ -1,4 +1,4 @@
-"""Labels: factories and what they refuse, views, selections, and invariances."""
+"""Labels: factories and their errors, views, selections, and invariances."""
 
 import itertools
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Scales of classes: where an order or distances come from, and that answers use nothing else."""
+"""Scales of classes: sources of orders and distances, and answers that use nothing else."""
 
 import itertools
 

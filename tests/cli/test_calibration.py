@@ -1,4 +1,4 @@
-"""`--calibration FILE`: another file says how the judges err."""
+"""`--calibration FILE`: error rates of the judges from another file."""
 
 import numpy as np
 import pytest

@@ -1,8 +1,8 @@
-"""Orders, codings and containers as users have them: the right answer or a refusal, no wrong one in silence.
+"""Orders, codings and containers of user data: the right answer or an error, never a silent wrong one.
 
-One data set is handed over in many ways. The answer of each must be that of the arrays aligned by hand, to
-rounding, or a ValueError whose text says what is wrong. A plain sequence in another order cannot be seen by
-its shape; there the answer begins with a doubt, and a warning names the ids it was matched with.
+One data set is passed in many ways. The answer of each must be that of the arrays aligned by hand, to
+rounding, or a ValueError that names the problem. A plain sequence in another order has the same shape; there
+the answer begins with a doubt, and a warning names the ids it was matched with.
 """
 
 from datetime import UTC, datetime, time

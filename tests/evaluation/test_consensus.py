@@ -1,4 +1,4 @@
-"""`jt.consensus`: class, probability and who disagrees, in Python and at the command line."""
+"""`jt.consensus`: class, probability and disagreeing labelers, in Python and at the command line."""
 
 import json
 

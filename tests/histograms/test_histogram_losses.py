@@ -1,4 +1,4 @@
-"""Losses are unbiased by enumeration of all label vectors, intervals cover, and bad input is named."""
+"""Losses are unbiased by enumeration of all label vectors, intervals cover, and errors name bad input."""
 
 import itertools
 from functools import partial

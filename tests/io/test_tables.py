@@ -1,4 +1,4 @@
-"""Files: what is read from them, what is refused and where, and round trips."""
+"""Files: contents, errors with their place, and round trips."""
 
 import gzip
 import io

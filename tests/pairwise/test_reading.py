@@ -1,4 +1,4 @@
-"""One set of comparisons in every usual layout; what cannot be used is refused, or left out and said."""
+"""Comparisons in every usual layout; unusable rows are refused, or left out with a note."""
 
 import itertools
 import json

@@ -1,6 +1,4 @@
-"""Dawid-Skene EM: known tables, the paper's formulas in plain loops, what must not change the answer, and
-gold labels, priors, restarts, warnings, and input that cannot be used.
-"""
+"""Dawid-Skene EM: known tables, plain loops, invariances, gold, priors, restarts, warnings, bad input."""
 
 import jax.numpy as jnp
 import numpy as np
