@@ -77,7 +77,7 @@ def verdicts_by_one_rule(
     judges only who label some new item, one after another.
     """
     kept = calibration >= 0
-    common = kept & (z >= 0)[np.arange(len(truth)) % len(z)]
+    common = kept & np.asarray(z >= 0)[np.arange(len(truth)) % len(z)]
     items = np.where(np.where(common.any(axis=1)[:, None], common, kept), calibration, -1)
     h, _ = verdicts(np.vstack([z, items]), calibration, truth, classes)
     return h[: len(z)], h[len(z) :]

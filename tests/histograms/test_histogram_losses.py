@@ -186,7 +186,7 @@ BAD = {
     "text": (lambda: hist.from_counts([["a", "b"]]), "counts must be numbers"),
     "unlabelled": (
         lambda: hist.from_labels(Labels.from_matrix([[0, 1], [-1, -1]], 2, allow_unlabelled=True)),
-        "1 samples have no label",
+        "1 sample has no label",
     ),
     "sum": (lambda: hist.loss_estimates(H, P * 0.9), r"probabilities\[0\] sums to 0.9"),
     "outside": (lambda: hist.loss_estimates(H, [[1.2, -0.2], [0.5, 0.5]]), r"probabilities\[0, 0\] is 1.2"),

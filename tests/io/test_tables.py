@@ -214,7 +214,7 @@ def test_only_common_tasks_on_request(write):
 
 def test_equal_predictions_are_allowed_and_noted(write):
     found = read_predictions(write("task,label\n1,no\n2,no\n3,no\n"), LABELS)
-    assert found.y_pred.tolist() == [0, 0, 0] and found.notes == ("1 classes are never predicted: 'yes'.",)
+    assert found.y_pred.tolist() == [0, 0, 0] and found.notes == ("1 class is never predicted: 'yes'.",)
 
 
 def test_rounded_probabilities_are_rescaled_and_counted_but_for_rounding_of_arithmetic(write):
@@ -235,7 +235,7 @@ BAD_PREDICTIONS = [
     ("task,label\n01,no\n", "No task is in both: do the ids agree? Labels have '1', '2', '3'"),
     (
         "model,task,label\na,1,no\na,2,no\nb,1,no\n",
-        "lines 2, 4: task '1' has 2 rows (1 tasks do). One row per task is needed; the columns are 'model'",
+        "lines 2, 4: task '1' has 2 rows (1 task does). One row per task is needed; the columns are 'model'",
     ),
     ("task,label,score\n1,no,high\n", "pred.csv, line 2: score 'high' is not a finite number"),
     ("task,label,score\n1,no,nan\n", "line 2: score 'nan' is not a finite number"),
