@@ -94,9 +94,9 @@ Eight settings of one judge (25 + 25 or 100 + 100 items, (.9, .85) or (.75, .7),
 each, 160 in all): .95, each .90 or more. With bins as groups whose shares are independent, as those of
 predictions are: .80, at a share of .1 .35 to .90: each bin's prior pulls the area towards one half.
 One judge (.85, .9), n=50, share .5 (60 sets, standard error .03): .967/.183; recall at .6 .917/.243.
-Two such judges (60 sets): .933/.154 by one rule of verdicts, as in the answers; .850/.168 with each item's
-own truth left out, .917/.181 with verdicts drawn. Three judges and hard items: .950/.252, .917/.285,
-1.000/.501.
+Two such judges (40 sets): .950/.155; recall .950/.183. In 60 other sets .933/.154 by one rule of verdicts,
+as in the answers; .850/.168 with each item's own truth left out; .917/.181 with verdicts drawn. Three judges
+and hard items: .950/.252, .917/.285, 1.000/.501.
 Three classes (`class_scores`; 60 sets): judge right .85, n=90 .967/.152, .950/.172, 1.000/.221; .7
 .933/.245, .983/.325, .967/.408. Settings that are not here took too long.
 """

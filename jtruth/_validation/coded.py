@@ -281,7 +281,7 @@ ABSENT = "class never occurs", "classes never occur"
 
 
 def unused(number: np.ndarray, names: tuple | None, one: str, many: str) -> tuple:
-    """A note about labelers or classes that do not occur, if there are any: what is said of one or of many."""
+    """A note about labelers or classes that do not occur, if there are any, in words for one and for many."""
     none = np.flatnonzero(number == 0)
     return (f"{number_of(none.size, one, many)}: {_named(none, names)}.",) if none.size else ()
 
