@@ -198,8 +198,7 @@ class Labels:
     @property
     def values(self) -> tuple[float, ...] | None:
         """The numbers that the classes are, in order of their codes, where the scale is "interval"."""
-        numbers = self.class_names if self.scale == "interval" else None
-        return numbers and tuple(float(str(name).rstrip(" %")) for name in numbers)
+        return check.values_of(self.class_names) if self.scale == "interval" else None
 
     @property
     def task_names(self) -> tuple:
@@ -270,10 +269,8 @@ class Labels:
     def entries(self, dtype: Any = np.int64) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Sample, labeler and label of the entries that are labels; of `dtype`, or None: as they are kept."""
         mask = self._mask
-        codes = [
-            np.asarray(a) if mask is None else np.asarray(a)[mask]
-            for a in (self.sample, self.labeler, self.label)
-        ]
+        every = (np.asarray(a) for a in (self.sample, self.labeler, self.label))
+        codes = [a if mask is None else a[mask] for a in every]
         sample, labeler, label = (a if dtype is None else a.astype(dtype, copy=False) for a in codes)
         return sample, labeler, label
 
