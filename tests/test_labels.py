@@ -107,7 +107,7 @@ BAD = [
     ),
     (long(repeats="drop"), "repeats must be one of 'majority', 'first', 'last', 'keep', 'error'"),
     (long(missing="ignore"), "missing must be one of 'error', 'drop'; got 'ignore'"),
-    (long(tasks=["x", "q", "y"]), "1 of 3 samples have no label: 'q'. Leave them out, or set"),
+    (long(tasks=["x", "q", "y"]), "1 of 3 samples has no label: 'q'. Leave them out, or set"),
     (long(label=[None, None], missing="drop"), "no label is given: name all classes"),
     (lambda: Labels.from_matrix([[0, 2]], 2), "z[0, 1] is 2, not a class code 0..1 (1 such"),
     (lambda: Labels.from_matrix([[0, -2]], 2), "z[0, 1] is -2, not a class code"),
@@ -117,7 +117,7 @@ BAD = [
     (lambda: Labels.from_matrix(np.zeros((0, 3), int), 2), "got shape (0, 3)"),
     (lambda: Labels.from_matrix([["no"]], 2), "z[0, 0]: label 'no' is not a whole number 0..1"),
     (lambda: Labels.from_matrix([[0]], 1), "num_classes must be at least 2; got 1"),
-    (lambda: Labels.from_matrix([[0], [-1]], 2), "1 of 2 samples have no label: 1"),
+    (lambda: Labels.from_matrix([[0], [-1]], 2), "1 of 2 samples has no label: 1"),
     (
         lambda: Labels.from_frame(pd.DataFrame({"item": [1]})),
         "no columns 'task', 'worker', 'label'; the columns are 'item'. "

@@ -48,10 +48,10 @@ def test_one_label_says_nothing_about_disagreement():
     h, z = hist.from_counts([[1, 0], [1, 1]]), np.full((2, 2), 0.5)
     assert np.isnan(np.asarray(hist.epistemic_loss(h, z))).tolist() == [[True] * 2, [False] * 2]
     assert np.isnan(np.asarray(hist.disagreement(h))).tolist() == [True, False]
-    with pytest.raises(ValueError, match=r"1 of 2 samples have fewer than 2 labels \(0\).*drop=True"):
+    with pytest.raises(ValueError, match=r"1 of 2 samples has fewer than 2 labels \(0\).*drop=True"):
         hist.loss_estimates(h, z)
     table = hist.loss_estimates(h, z, drop=True)
-    assert "1 of 2 samples have fewer than 2 labels (0) and were left out." in table.notes
+    assert "1 of 2 samples has fewer than 2 labels (0), left out." in table.notes
     np.testing.assert_allclose(table.estimates["squared_loss"].mean, 0.5)  # of both samples
 
 

@@ -143,7 +143,7 @@ def test_verified_preferences_of_a_column_a_judge_or_a_table():
     assert both.gold.tolist() == want and both.judges == ("j",)
     turned = people.rename(columns={"model_a": "model_b", "model_b": "model_a"}).dropna()
     assert read_preferences(GOLD, gold=turned).gold.tolist() == want
-    assert "1 verified comparisons are not among those" in read_preferences(GOLD[1:], gold=turned).notes[-1]
+    assert "1 verified comparison is not among those" in read_preferences(GOLD[1:], gold=turned).notes[-1]
     with pytest.raises(ValueError, match="2 verified comparisons are not among those"):
         read_preferences(GOLD[1:2], gold=turned[2:])
     wide = pd.DataFrame({"question": [1, 2], "gpt": ["A", "B"], "claude": ["A", "tie"], "human": ["B", None]})
