@@ -418,7 +418,7 @@ def test_what_was_said_when_predictions_and_scores_were_read_reaches_the_answer(
     labels = jt.Labels.from_long([1, 2, 1, 2], ["a", "a", "b", "b"], ["no", "yes", "no", "yes"])
     (tmp_path / "p.csv").write_text("task,label,score,no,yes\n1,no,.3,.666,.333\n2,yes,.9,0,1\n3,no,.5,1,0\n")
     found = jt.read_predictions(tmp_path / "p.csv", labels, common_only=True)
-    assert any("were rescaled (sums off by" in note for note in found.notes) and len(found.notes) == 2
+    assert any("were rescaled in 1 row" in note for note in found.notes) and len(found.notes) == 2
     given = {"noise": jt.noise.Symmetric(0.1, 2), "prior": [0.5, 0.5]}
     graded = jt.evaluate(found.y_pred, labels, **given), jt.evaluate_scores(found.scores, labels, **given)
     for answer in graded:

@@ -121,7 +121,7 @@ def test_bins():
     text = merged_by_class(z[:, :1], MergedBins(10, 2))[1]
     assert text == "10 bins were merged to 1, so that each has 2 samples or more."
     table = hist.loss_estimates(FOUR, z)
-    assert "bins have one sample and count 0" in table.notes[-1]
+    assert "bins have one sample, a calibration loss of 0" in table.notes[-1]
 
 
 @pytest.mark.parametrize("number", [15, 100])
