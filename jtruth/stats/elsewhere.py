@@ -77,8 +77,8 @@ def verdicts_by_one_rule(
     judges only who label some new item, one after another.
     """
     kept = calibration >= 0
-    common = kept & np.asarray(z >= 0)[np.arange(len(truth)) % len(z)]
-    items = np.where(np.where(common.any(axis=1)[:, None], common, kept), calibration, -1)
+    common = kept & (z[np.arange(len(truth)) % len(z)] >= 0)
+    items = np.where(np.where(common.any(axis=1, keepdims=True), common, kept), calibration, -1)
     h, _ = verdicts(np.vstack([z, items]), calibration, truth, classes)
     return h[: len(z)], h[len(z) :]
 
