@@ -53,7 +53,7 @@ class Labels:
     notes: tuple = ()  # sentences: what was left out or read in a special way
     inferred: tuple = ()  # "tasks", "classes": names in an order that nobody gave (first seen, alphabetical)
     scale: str = "nominal"  # of the classes; "ordinal": they are in order; "interval": numbers, `values`
-    self_agreement: Any = None  # what repeats said (see above); None without them
+    self_agreement: Any = None  # agreement with themselves (see above); None without them
 
     def __repr__(self) -> str:
         """One line."""
@@ -102,7 +102,7 @@ class Labels:
                 frequent label (of a tie the first given); "first" or "last" in order of rows; "keep", all
                 of them as independent evidence, which makes intervals too narrow; "error" refuses them.
             missing: "error" or "drop", for rows without a label (None, NaN, -1, or text such as "NA").
-            abstain: labels that say nothing, such as ["unsure"]: left out, counted and said.
+            abstain: labels that say nothing, such as ["unsure"]: left out and counted in a note.
             allow_unlabelled: accept samples without any label.
             scale: "nominal", "ordinal" (in the order of `classes`) or "interval" (classes are numbers). If
                 None: interval for numbers, ordinal for words of a common scale, otherwise nominal.

@@ -189,8 +189,8 @@ def keep_one_label_each(
     which = "most frequent" if repeats == "majority" else repeats
     more = f" {number_of(ties, 'tie')} went to the earliest label." if ties else ""
     more = more if ordered else " Ties go to the first class, because these rows have no order."
-    said = f"{number_of(extra, 'repeated label')}: the {which} per labeler and sample counts"
-    return rows[kept], (f"{said} (repeats={repeats!r}).{more}",), own
+    text = f"{number_of(extra, 'repeated label')}: the {which} per labeler and sample counts"
+    return rows[kept], (f"{text} (repeats={repeats!r}).{more}",), own
 
 
 def has_duplicates(key: np.ndarray) -> bool:

@@ -121,7 +121,7 @@ def _without_label(lost: int | np.integer, rows: int) -> str:
 
 
 def frame_columns(frame: Any, columns: dict[str, str]) -> tuple[tuple, Source | None, tuple[str, ...]]:
-    """Columns of any data frame narwhals can read, where they came from if an engine, and what is said."""
+    """Columns of any data frame narwhals can read, where they came from if an engine, and notes."""
     table = ids.read_frame(frame, lazy=True)
     if hasattr(table, "collect"):
         return *lazy_columns(table, columns), ()

@@ -234,7 +234,7 @@ def by_sample(values: Any, samples: np.ndarray, labels: Labels, fill: Any, notes
 
 
 def usual_columns(table: TextTable, task: str, label: str | None, role: str) -> tuple[str, str]:
-    """Columns of tasks and classes of a table beside labels: as said, by their words, or what is left."""
+    """Columns of tasks and classes beside labels: as asked for, by their names, or what is left."""
     if task not in table.header:
         task = column_called("task", table.header) or task
     others = [name for name in table.header if name != task]
