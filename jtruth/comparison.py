@@ -25,14 +25,13 @@ from jaxtyping import Float
 
 from jtruth._cache import keep_programs
 from jtruth._random import Stated, as_key, seeded, stated, stream
-from jtruth._validation.words import series
+from jtruth._validation.words import part_of, series
 from jtruth.answers import Answer, Column, Document, Table, facts, warning_notes
 from jtruth.labels import Labels, must_be_labels
 from jtruth.latent import NutsSettings, Progress
-from jtruth.latent.fit import RowLikelihood
+from jtruth.latent.fit import RowLikelihood, chosen_draws
 from jtruth.latent.infer.nuts import NutsRun
-from jtruth.learning.annotation.models import DIMS, Spec, coords
-from jtruth.learning.annotation.posterior import pointwise_of_joint
+from jtruth.learning.annotation.models import DIMS, coords
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.loo import LeaveOneOut, arviz, psis_loo, sum_and_error
 
@@ -109,9 +108,9 @@ def compare_models(
     Args:
         labels: noisy labels.
         key: of whatever is drawn: a whole number or a JAX key; 0 if None.
-        models: names (see `jtruth.learning.annotation.bayes.MODELS`), functions of `jtruth.models` or of your
-            own (docs/your_own_model.md), `Spec`s, or fits of the same labels: `NutsFit`, or `JointPosterior`
-            under independence without predictions or gold labels. A mapping gives them names of your own.
+        models: names (see `jtruth.learning.annotation.functions.SPECS`), functions of `jtruth.models` or of
+            your own (docs/your_own_model.md), or fits of the same labels: `NutsFit`, or `JointPosterior`
+            with `Effort(pointwise=True)`. A mapping gives them names of your own.
         settings: of NUTS, for the names and your own models; its `progress` is of any sampler.
         nuts: whether names and your own models are sampled by NUTS. False: by tempering, whose one run gives
             both draws and evidence in a fraction of the time; NUTS for a model too large to be tempered.
@@ -130,10 +129,15 @@ def compare_models(
         raise ValueError(f"give two models or more, each once; got {', '.join(names) or 'none'}")
     own = labels.padded()
     for name, fit in zip(names, fits, strict=True):
-        if _to_fit(fit) or isinstance(fit, JointPosterior) or fit.labels is labels:
-            continue  # `pointwise_of_joint` compares those of the Gibbs sampler
-        same_sizes = fit.labels.tree_flatten()[1] == labels.tree_flatten()[1]
-        if not same_sizes or not all(map(np.array_equal, fit.labels.padded(), own)):
+        if _to_fit(fit):
+            continue
+        if isinstance(fit, JointPosterior):  # it does not hold its labels
+            sizes = len(fit.class_posterior), *fit.mean_matrices.shape[:2]
+            same = sizes == (labels.num_samples, labels.num_labelers, labels.num_classes)
+        else:
+            same = fit.labels.tree_flatten()[1] == labels.tree_flatten()[1]
+            same = same and all(map(np.array_equal, fit.labels.padded(), own))
+        if not same:
             raise ValueError(
                 f"the fit of {name!r} is of other labels; models are compared on the same labels only"
             )
@@ -153,25 +157,20 @@ def compare_models(
                 fit = fit_nuts(fit, labels, key=drawn, settings=settings)
             own_key = stream(seed, "evidence", k)
             evidence = fit.evidence if isinstance(fit, JointPosterior) else evidence_of(fit, own_key)
-            loo, texts = leave_one_out(fit, labels), fit.warnings
+            loo, texts = leave_one_out(fit), fit.warnings
         compared.append((names[k], loo, texts, evidence))
     return _ordered(compared, stated(key), labels.tasks)
 
 
-def leave_one_out(fit: "NutsFit | JointPosterior", labels: Labels | None = None) -> LeaveOneOut:
+def leave_one_out(fit: "NutsFit | JointPosterior") -> LeaveOneOut:
     """Leave-one-out log predictive density of one fit by PSIS (Vehtari, Gelman and Gabry 2017).
 
-    One term for each sample. A `JointPosterior` needs `Effort(pointwise=True)` when it is fitted, or the
-    labels it was fitted to; a ValueError where it has neither, or others.
+    One term for each sample. ValueError for a `JointPosterior` that was fitted without
+    `Effort(pointwise=True)`.
     """
-    if not isinstance(fit, JointPosterior):
-        rows = fit.pointwise()
-    elif fit.pointwise is not None:
-        rows = fit.pointwise
-    elif labels is not None:
-        rows = pointwise_of_joint(fit, labels)
-    else:
-        raise ValueError("a JointPosterior does not hold its labels; give them as the second argument")
+    rows = fit.pointwise if isinstance(fit, JointPosterior) else fit.pointwise()
+    if rows is None:
+        raise ValueError("this JointPosterior has no pointwise log-likelihood: fit it with pointwise=True")
     return _loo(rows)
 
 
@@ -198,7 +197,7 @@ def _ordered(compared: list[tuple], key: Stated, tasks: tuple | None) -> ModelCo
 
 
 def _to_fit(model: Any) -> bool:
-    return isinstance(model, str | Spec) or callable(model)
+    return isinstance(model, str) or callable(model)
 
 
 def _name(model: Any) -> str:
@@ -206,8 +205,6 @@ def _name(model: Any) -> str:
         return "joint"
     if callable(model):
         return getattr(model, "func", model).__name__  # a partial has no name
-    if isinstance(model, Spec):
-        return model.name
     return model if isinstance(model, str) else model.model
 
 
@@ -216,9 +213,9 @@ def _doubts(name: str, loo: LeaveOneOut, of_fit: tuple[str, ...], tasks: tuple |
         worst = int(loo.pareto_k.argmax())
         where = f"sample {worst}" if tasks is None else f"task {tasks[worst]!r}"
         yield (
-            f"{name}: {loo.num_bad} of {loo.pareto_k.size} samples have Pareto k above {loo.good_k:.2f} "
-            f"(worst {loo.pareto_k.max():.2f} at {where}). Its elpd is probably too high: take more draws, "
-            "or leave the model out."
+            f"{name}: {part_of(loo.num_bad, loo.pareto_k.size, 'sample')} Pareto k above "
+            f"{loo.good_k:.2f} (worst {loo.pareto_k.max():.2f} at {where}). Its elpd is probably too high: "
+            "take more draws, or leave the model out."
         )
     yield from (f"{name}: {text}" for text in of_fit)
 
@@ -235,10 +232,9 @@ def to_datatree(fit: Any, labels: Labels | None = None) -> Any:
     """A fit as an ArviZ DataTree: posterior, sample_stats, and for labels log_likelihood and observed_data.
 
     Args:
-        fit: `NutsFit` of an annotation model, `JointPosterior` of the Gibbs sampler, tables by NUTS,
-            or `NutsRun`. Of a `JointPosterior` that keeps the matrices of every few
-            sweeps only, all variables are those of these sweeps.
-        labels: those that a `JointPosterior` was fitted to, for its log-likelihood; not for other fits.
+        fit: `NutsFit` of an annotation model, `JointPosterior`, tables by NUTS, or `NutsRun`. The draws of a
+            `JointPosterior` are those with matrices and, with `Effort(pointwise=True)`, log-likelihoods.
+        labels: those that a `JointPosterior` was fitted to, for names; not for other fits.
 
     Returns:
         `xarray.DataTree`. The log-likelihood of N samples takes 8 N bytes a draw.
@@ -276,23 +272,25 @@ def _of_annotation(fit: "NutsFit") -> _Groups:
         "posterior": dict(run.samples), "sample_stats": dict(run.statistics),
         "log_likelihood": {"labels": by_sample}, "observed_data": {"votes": fit.labels.counts()},
     }  # fmt: skip
-    dims = {**DIMS, **fit.spec.dims, **_OBSERVED}
+    dims = {**DIMS, **_OBSERVED}
     return groups, _named(dims, (*run.samples, *_OBSERVED)), coords(fit.labels)
 
 
 def _of_joint(fit: JointPosterior, labels: Labels | None) -> _Groups:
-    """Draws of the Gibbs sampler at the sweeps whose matrices were kept."""
+    """Draws whose matrices, and log-likelihoods, were kept."""
     chains, kept = int(fit.chain.max()) + 1, fit.matrix_draw
     draws = {name: getattr(fit, name) for name in ("prior", "labeler_accuracy", "classifier", "counts")}
     values = {"confusion": fit.matrices, **{k: x[kept] for k, x in draws.items() if x is not None}}
     posterior = {name: np.asarray(x).reshape(chains, -1, *x.shape[1:]) for name, x in values.items()}
     groups: dict[str, dict[str, np.ndarray]] = {"posterior": posterior}
-    if labels is None:
-        return groups, _named({**DIMS, **_OF_JOINT}, tuple(values)), {}
-    rows = pointwise_of_joint(fit, labels)
-    groups["log_likelihood"] = {"labels": rows.log_p[:, :, rows.row_of_sample]}
-    groups["observed_data"] = {"votes": labels.counts()}
-    return groups, _named({**DIMS, **_OF_JOINT, **_OBSERVED}, (*values, *_OBSERVED)), coords(labels)
+    if (rows := fit.pointwise) is not None:
+        chosen = chosen_draws(chains, kept.size // chains, rows.log_p.shape[2])
+        groups["posterior"] = {name: x[:, chosen] for name, x in posterior.items()}
+        groups["log_likelihood"] = {"labels": rows.log_p[:, :, rows.row_of_sample]}
+    if labels is not None:
+        groups["observed_data"] = {"votes": labels.counts()}
+    dims = _named({**DIMS, **_OF_JOINT, **_OBSERVED}, tuple(n for group in groups.values() for n in group))
+    return groups, dims, {} if labels is None else coords(labels)
 
 
 def _named(dims: Any, variables: tuple[str, ...]) -> dict[str, list[str]]:

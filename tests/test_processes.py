@@ -31,7 +31,7 @@ def refused(work):
 
 def fitted(labels):
     mesh = jax.make_mesh((jax.device_count(),), ("samples",))
-    fit = jt.learning.fit_dawid_skene(labels, starts=jt.learning.Starts(mesh=mesh), tol=0.0, max_steps=25)
+    fit = jt.learning.fit_dawid_skene(labels, mesh=mesh, tol=0.0, max_steps=25)
     rows = dict(zip(labels.tasks, fit.class_posterior.tolist(), strict=True))
     return {"prior": fit.prior.tolist(), "matrices": fit.matrices.tolist(), "rows": rows,
             "log_likelihood": fit.log_likelihood, "workers": labels.workers, "classes": labels.classes}

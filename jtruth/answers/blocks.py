@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from jtruth._one_line import one_line
-from jtruth._validation.words import LOOK, Read, plain
+from jtruth._validation.words import LOOK, Read, Tip, plain
 
 MOST_ROWS, LAST_ROWS = 40, 10
 
@@ -30,6 +30,7 @@ class Column(NamedTuple):
     ends: tuple[Path, Path] | None = None
     form: str = ".3f"
     step: bool = False  # says something of the row above: not where rows between are left out
+    detail: bool = False  # not in a brief answer
 
     __repr__ = one_line
 
@@ -56,6 +57,7 @@ class Table(NamedTuple):
     queue: bool = False  # rows are to be done, the first first
     order: Sequence[int] = ()  # of the rows on a screen, where it is another than in the JSON
     draw: str = ""  # the only column that a picture draws; else those with an interval, or of numbers
+    head: str = ""  # over the names of the rows
     sequence: bool = False  # rows stand in time, say: they keep their order, and all are shown in full
 
     __repr__ = one_line
@@ -192,8 +194,9 @@ class Document(NamedTuple):
     blocks: tuple[Block, ...]
     alarms: tuple[str, ...] = ()  # stand above the answer: numbers below mean nothing
     doubt: str = ""  # the loudest
-    next: str = ""  # the command worth running next
+    next: str = ""  # the command worth running next, with a comment; one to run after it on a second line
     lines: tuple[str, ...] = ()  # below the answer, a line each
+    doubt_sign: str = "bad"
 
     __repr__ = one_line
 
@@ -247,7 +250,8 @@ def warning_notes(warnings: Sequence[str]) -> Notes:
     """Warnings, and what was said when tables were read; alarms stand above the answer (and in the JSON)."""
 
     def sign(text: str) -> str:
-        return "alarm" if text.startswith(LOOK) else "read" if isinstance(text, Read) else "warn"
+        kinds = {Read: "read", Tip: "do"}
+        return "alarm" if text.startswith(LOOK) else kinds.get(type(text), "warn")
 
     return Notes("warnings", "Warnings", [Note(sign(text), text) for text in warnings])
 
@@ -339,6 +343,10 @@ def number(value: Any, form: str = ".3f") -> str:
         return "-"
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if form == "%":  # under a title that says so
+        return f"{100 * value:.0f}"
+    if form == "p":  # of a probability, which is never certain
+        return ">0.999" if value > 0.9995 else "<0.001" if value < 0.0005 else f"{value:.3f}"
     if isinstance(value, int) and form[-1:] not in "d,%":
         return str(value)
     return format(value, form) if isinstance(value, int | float) else str(value)

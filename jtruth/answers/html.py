@@ -128,7 +128,8 @@ def page_html(
     first = [(text, "answer") for text in (document.sentence, *document.lines)]
     first += [(text, "doubt") for text in (*document.alarms, document.doubt)]
     above = "".join(f'<p class="{kind}">{_text(text)}</p>' for one, kind in first if (text := say(one)))
-    below = f'<p class="note">Next: {_text(words(document.next))}</p>' * bool(document.next and not paper)
+    step = words(document.next).replace("\n", "; then: ")
+    below = f'<p class="note">Next: {_text(step)}</p>' * bool(step and not paper)
     parts = "".join(
         f"<section><h2>{_text(say(block.title))}</h2>{inside}</section>"
         for block in (*document.blocks, how(*made, title="How it was made"))

@@ -133,6 +133,17 @@ def require(
     return Gate(answer, float(confidence), rows)
 
 
+def one_of(quantities: Mapping[str, Quantity]) -> Find:
+    """Find a number by name among these."""
+
+    def find(text: str) -> Quantity:
+        if text not in quantities:
+            raise ValueError(f"there is no number {text!r}; numbers: {', '.join(map(plain, quantities))}")
+        return quantities[text]
+
+    return find
+
+
 def named_quantity(text: str, dists: Any, noun: str, metrics: Sequence[str] = ()) -> Quantity:
     """The number that a requirement calls "m1", "m1 accuracy" or "m1 - m2"; `dists` have them by name.
 

@@ -75,10 +75,13 @@ class GoldRequest(Answer):
         return Document("Which samples should be verified next?", about, sentence, blocks)
 
 
-def gold_that_halves(known: int, size: int) -> int:
-    """How many more random gold answers about halve an interval, its width ~ sqrt(1/known - 1/size)."""
+def gold_that_halves(known: int, size: float) -> int:
+    """How many more random gold answers about halve an interval, its width ~ sqrt(1/known - 1/size).
+
+    `size` is inf where the interval is of new samples.
+    """
     if known in (0, size):
-        return size - known
+        return int(size - known)
     return int(np.ceil(1.0 / ((1 / known - 1 / size) / 4 + 1 / size))) - known
 
 

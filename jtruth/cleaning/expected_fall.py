@@ -55,6 +55,7 @@ from jtruth._cache import kept_jit
 from jtruth._host import known_classes, log, picked
 from jtruth._one_line import one_line
 from jtruth._random import as_key, host_rng, seeded
+from jtruth._validation.words import number_of
 from jtruth.answers import Answer, Column, Document, Table, facts
 from jtruth.cleaning.learners import Learner, LinearLearner
 from jtruth.cleaning.state import State, model_chances
@@ -350,7 +351,8 @@ def stopping_advice(
     """
     free = int(state.open.sum())
     if not 1 <= num <= free:
-        raise ValueError(f"num is {num}, but {free} samples are left to ask for; give 1 to {free}")
+        left = number_of(free, "sample is", "samples are")
+        raise ValueError(f"num is {num}, but {left} left to ask for; give 1 to {free}")
     effects = influence(state) if effects is None else effects
     chosen = best_batch(effects, state.open / state.costs, num)
     gains = simulated_gains(state, effects, chosen, num_draws, host_rng(as_key(key), "stopping advice"))

@@ -31,7 +31,7 @@ Uncertainty is carried by bootstrap samples of samples.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -44,7 +44,7 @@ from jtruth._one_line import one_line
 from jtruth._random import as_key, host_rng, seeded
 from jtruth._validation import align_table, by_class, collapse_rows
 from jtruth._validation.in_range import check_codes, check_rows, check_shape
-from jtruth._validation.words import number_of
+from jtruth._validation.words import number_of, part_of
 from jtruth.answers import Answer, Column, Document, Queue, Table, facts, warning_notes
 from jtruth.evaluation.gold.tables import POWER, how_chosen
 from jtruth.io import Gold
@@ -56,17 +56,21 @@ from jtruth.stats.student import StudentEstimate
 
 _FEWEST = 5  # known classes
 _OF_MODEL = (
-    "The interval does not include mistakes that all labelers, or labels and classifier, share, and labels "
-    "cannot show how many these are. Verified labels of random samples (gold) would."
+    "The count leaves out mistakes that all labelers share, because labels cannot show them. Verified labels "
+    "of random samples (gold) would."
 )
+_UNDER = {
+    "independent": "if errors are independent", "labeler_strata": "if some samples are hard for all labelers",
+    "shared_confusion": "if samples can confuse all labelers alike",
+}  # fmt: skip
 _MEASURED = (
     "The interval includes the errors of such counts on 11 data sets with known classes. The count is too "
     "low if labelers err where the classifier errs; verified labels of random samples (gold) would show it."
 )
 _NO_BETTER = (
-    "These probabilities agree with the labels hardly more often than a constant class ({:.0%} and {:.0%}), "
-    "so they say little about the number of wrong labels: it may be close to 0. Verified labels of random "
-    "samples (gold) would tell."
+    "These probabilities agree with the labels hardly more often than a constant class ({:.0f} % and "
+    "{:.0f} %), so they say little about the number of wrong labels: it may be close to 0. Verified labels "
+    "of random samples (gold) would tell."
 )
 # Standard deviation of a count of wrong labels by a classifier: shares of the errors that the classifier
 # expects of itself, which pass for wrong labels, and of the count (benchmarks/label_issues.py).
@@ -93,7 +97,7 @@ class Issues(Answer):
     labels: Labels  # that were judged
     level: float  # of the interval
     class_posterior: Float[np.ndarray, "samples classes"]  # under the first assumption; certain where gold
-    each: tuple[float, ...] = ()  # expected number of wrong labels under every assumption; by gold the one
+    each: Mapping[str, float] = field(default_factory=dict)  # expected number under each assumption; no gold
 
     def blocks(self) -> Document:
         """The question, the answer and what stands behind it, for all faces."""
@@ -106,24 +110,25 @@ class Issues(Answer):
             [name.item() if isinstance(name, np.generic) else name for name in names]
             for names in (labels.task_names, labels.worker_names)
         )
+        best = self.class_posterior.argmax(axis=1).tolist()
         columns = self.sample, self.labeler, self.label, self.p_wrong, self.low, self.high
         rows: list[dict[str, Any]] = [
             {"task": tasks[i], "worker": workers[t], "label": labels.class_names[c], "p_wrong": p,
-             "low": low, "high": high}
+             "low": low, "high": high, "suggested": labels.class_names[best[i]]}
             for i, t, c, p, low, high in zip(*(column[:num].tolist() for column in columns), strict=True)
         ]  # fmt: skip
-        for row in rows:
-            row["given"] = f"{row['task']}, {row['worker']}: {row['label']}"
         classes = dict(zip(map(str, labels.class_names), self.of_classes.tolist(), strict=True))
         low, high = self.interval
         several = bool((self.low < self.high).any())
-        title = "Labels that may be wrong (task, labeler: label)"
-        title += ", with the range over all assumptions" * several
+        title = "Labels that may be wrong" + ", with the range over all assumptions" * several
+        probability = [Column("p_wrong", "P(wrong)", form="p")]
+        ends = (("low", "lowest"), ("high", "highest")) if several else ()
+        probability += [Column(name, head, form="p", detail=True) for name, head in ends]
         wrong = (Column("expected_wrong", "expected wrong labels", form=".1f"),)
         blocks = (
-            Queue("queue", title, "given",
-                  (Column("p_wrong", "P(wrong)", ("low", "high") if several else None),), rows,
-                  aside=("given",)),
+            Queue("queue", title, "task",
+                  (Column("worker", "labeler"), Column("label", "label"), Column("suggested", "suggested"),
+                   *probability), rows, head="sample"),
             Table("labelers", "Expected wrong labels of each labeler", "worker", wrong,
                   [{"worker": w, "expected_wrong": v}
                    for w, v in zip(workers, self.of_labelers.tolist(), strict=True)],
@@ -133,18 +138,26 @@ class Issues(Answer):
             warning_notes((self.caution, *notes)),
             facts(expected_wrong=self.expected, interval=[low, high], classes=classes, target="in-sample"),
         )  # fmt: skip
-        about = f"{len(rows)} most suspicious labels of {number_of(len(workers), 'labeler')}"
+        given = "".join(f"; P(wrong) holds {_under(name)}" for name in list(self.each)[:1])
+        about = f"{len(rows)} most suspicious labels of {number_of(len(workers), 'labeler')}{given}"
         return Document("Which labels are wrong?", about, self.sentence, blocks)
 
     @property
     def sentence(self) -> str:
         """How many labels are wrong."""
         low, high = self.interval
-        ends = [f"{number:.0f}" for number in (min(self.each), max(self.each))] if self.each else []
-        number = " to ".join(ends) if len(set(ends)) > 1 else f"{self.expected:.0f}"
-        why = f" Assumptions about shared errors move the estimate: {number}." if " to " in number else ""
-        about = f"About {self.expected:.0f} of {self.label.size} labels are wrong"
+        ends = sorted(self.each.items(), key=lambda item: item[1])
+        ends = [(f"{number:.0f}", _under(name)) for name, number in (ends[:1] + ends[1:][-1:])]
+        why = f" The estimate is {' and '.join(' '.join(end) for end in ends)}." * (
+            len({end[0] for end in ends}) > 1
+        )
+        about = f"About {part_of(round(self.expected), self.label.size, 'label', 'is')} wrong"
         return f"{about} ({100 * self.level:g} % interval {low:.0f} to {high:.0f}).{why}"
+
+
+def _under(name: str) -> str:
+    """An assumption in words."""
+    return _UNDER.get(name, f"under {name!r}")
 
 
 @seeded
@@ -192,8 +205,8 @@ def suspicious_labels(
         features = _by_task(probabilities, labels, "probabilities")
         posteriors, own_errors, caution = _with_features(posteriors, features, prior, labels)
     counts = np.asarray(labels.counts(), np.float64)
-    means = [draws.mean(axis=0) for draws in posteriors.values()]
-    rows = [1 - mean[sample, label] for mean in means]
+    means = {name: draws.mean(axis=0) for name, draws in posteriors.items()}
+    rows, first = [1 - mean[sample, label] for mean in means.values()], next(iter(means.values()))
     if gold is None:
         tails = [(1 - level) / 2, (1 + level) / 2]
         numbers = [_numbers(draws, counts, rng) for draws in posteriors.values()]
@@ -201,17 +214,20 @@ def suspicious_labels(
             errors = [np.hypot(own_errors, _OF_COUNT * n) * rng.standard_normal(n.size) for n in numbers]
             numbers = [(n + off).clip(0, label.size) for n, off in zip(numbers, errors, strict=True)]
         ends = [np.quantile(n, tails) for n in numbers]
-        expected, each = float(rows[0].sum()), tuple(float(row.sum()) for row in rows)
+        expected, each = (
+            float(rows[0].sum()),
+            {k: float(row.sum()) for k, row in zip(means, rows, strict=True)},
+        )
         tells = caution in (_OF_MODEL, _MEASURED)
         interval = float(min(e[0] for e in ends)) if tells else 0.0, float(max(e[1] for e in ends))
     else:
         known = checked_gold(gold, labels.num_samples, labels.num_classes)
-        dist = wrong_share(counts, means[0], known)
+        dist = wrong_share(counts, first, known)
         low, high = dist.interval(level)
         design = "at random" if known.at_random else "as their table says"
         caution, size = _OF_GOLD.format((known.classes >= 0).sum(), design), label.size
-        expected, interval, each = float(dist.mean * size), (float(low * size), float(high * size)), ()
-        means[0] = clamp(means[0], known.classes)
+        expected, interval, each = float(dist.mean * size), (float(low * size), float(high * size)), {}
+        first = clamp(first, known.classes)
         gold_of_label = known.classes[sample]
         rows = [np.where(gold_of_label >= 0, gold_of_label != label, row) for row in rows]
     wrong, low, high = rows[0], np.min(rows, axis=0), np.max(rows, axis=0)
@@ -219,7 +235,7 @@ def suspicious_labels(
     return Issues(
         sample[order], labeler[order], label[order], wrong[order], low[order], high[order], expected,
         interval, np.bincount(labeler, wrong, labels.num_labelers),
-        np.bincount(label, wrong, labels.num_classes), caution, labels, level, means[0], each,
+        np.bincount(label, wrong, labels.num_classes), caution, labels, level, first, each,
     )  # fmt: skip
 
 
@@ -240,7 +256,7 @@ def _with_features(
     sample, _, label = labels.entries()
     agreed = float((features[sample].argmax(axis=1) == label).mean())
     common = float(np.bincount(label).max() / label.size)
-    caution = _NO_BETTER.format(agreed, common) if agreed < common + _NO_NEWS else _MEASURED
+    caution = _NO_BETTER.format(100 * agreed, 100 * common) if agreed < common + _NO_NEWS else _MEASURED
     return both, _OWN_ERRORS * float((1 - features.max(axis=1)).sum()), caution
 
 

@@ -26,6 +26,7 @@ from scipy.special import expit
 from jtruth._one_line import one_line
 from jtruth._random import host_rng, stream
 from jtruth._validation import choose, quoted
+from jtruth._validation.words import number_of
 from jtruth.cleaning.expected_fall import Influence, answer_chances, best_batch, influence, worth
 from jtruth.cleaning.learners import Learner, LinearLearner
 from jtruth.cleaning.state import State, data_of, model_chances, with_probabilities
@@ -267,7 +268,8 @@ def ask(state: State, num: int = 1) -> Request:
     free = state.open
     if not 1 <= num <= free.sum():
         num_open = int(free.sum())
-        raise ValueError(f"num is {num}, but {num_open} samples are left to ask for; give 1 to {num_open}")
+        left = number_of(num_open, "sample is", "samples are")
+        raise ValueError(f"num is {num}, but {left} left to ask for; give 1 to {num_open}")
     key = stream(state.seed, "cleaning", len(state.answers), len(state.pending))
     effects = influence(state) if state.strategy == "risk" else None
     scores = STRATEGIES[state.strategy](key, state) if effects is None else _risk(effects, state)
@@ -355,7 +357,8 @@ def clean(
         ValueError: a budget larger than the number of samples that are left.
     """
     if not 0 <= budget <= state.open.sum():
-        raise ValueError(f"budget is {budget}, but {int(state.open.sum())} samples are left to ask for")
+        left = number_of(int(state.open.sum()), "sample is", "samples are")
+        raise ValueError(f"budget is {budget}, but {left} left to ask for")
     if not state.trail:
         state = followed(state, truth)
     while budget:

@@ -17,6 +17,7 @@ from scipy.special import softmax
 from jtruth._host import evenly, labels_log_likelihood, log
 from jtruth._random import host_rng
 from jtruth._validation import by_class
+from jtruth._validation.words import number_of
 from jtruth.answers import Column, Document, Queue, facts, how, warning_notes
 from jtruth.cleaning.expected_fall import stopping_advice
 from jtruth.cleaning.issues import Issues, shared_confusion, suspicious_labels
@@ -126,8 +127,8 @@ def queue(
         facts(strategy=state.strategy, num_answers=len(state.answers), estimated_accuracy=accuracy,
               score_is=what, advice=forecast, **counted),
     )  # fmt: skip
-    about = f"{len(rows)} tasks to check, {len(state.answers)} answers so far"
-    first = f"Check these {len(rows)} tasks in this order."
+    about = f"{number_of(len(rows), 'task')} to check, {number_of(len(state.answers), 'answer')} so far"
+    first = f"Check these {number_of(len(rows), 'task')} in this order."
     if wrong is not None:
         first = f"{wrong.sentence} {first}"
     return Document("Which labels should an expert check?", about, first, blocks)

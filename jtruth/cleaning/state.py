@@ -21,7 +21,7 @@ from jtruth._one_line import one_line, picture
 from jtruth._random import as_key, host_rng
 from jtruth._validation import some
 from jtruth._validation.in_range import check_features, check_positive, check_rows, check_shape
-from jtruth._validation.words import present
+from jtruth._validation.words import number_of, present
 from jtruth.cleaning.learners import Learner, LinearLearner
 from jtruth.labels import Labels
 from jtruth.latent.checkpoint import Checkpoint
@@ -109,8 +109,8 @@ class State(NamedTuple):
         keep_programs()  # most of the time of a small cleaning is compilation
         model, converged = self.learner.fit(self.x, self.evidence, ~self.validation, self.model)
         doubt = (
-            f"{type(self.learner).__name__} did not converge after {len(self.answers)} answers, so its "
-            "probabilities are rough. Use more regularization, fewer features, or another learner."
+            f"{type(self.learner).__name__} did not converge after {number_of(len(self.answers), 'answer')}, "
+            "so its probabilities are rough. Use more regularization, fewer features, or another learner."
         )
         return self._replace(model=model, doubts=() if converged else (doubt,))
 
@@ -158,7 +158,7 @@ def with_probabilities(state: State, probabilities: Any) -> State:
     check_rows(p, "probabilities")
     bad = np.flatnonzero(~((p > 0) & (log_likelihood > -np.inf)).any(axis=1))
     if bad.size:
-        why = f"is 0 for every class that its labels allow ({bad.size} such rows)"
+        why = f"is 0 for every class that its labels allow ({bad.size} such)"
         raise ValueError(f"probabilities[{bad[0]}] {why}; give the other classes a small probability")
     return state._replace(probabilities=p)
 

@@ -59,23 +59,31 @@ class LabelerAgreement(Answer):
         columns = (Column("value", "kappa", ("low", "high")), Column("num_samples", "samples"))
         order = np.argsort([-row["value"] for row in pairs], kind="stable").tolist()
         left, first = self.num_left_out, next(iter(self.overall))
+        heading = f"Kappa of each pair of labelers (Cohen's, {self.weights} weights)"
         note = f"{number_of(left, 'pair')} with fewer common samples left out." if left else ""
         blocks = (
             coefficient_table("overall", "All labelers together", self.overall, columns[1]),
-            Table("pairs", f"Cohen's kappa of two labelers ({self.weights} weights)", "pair", columns, pairs,
+            Table("pairs", heading, "pair", columns, pairs,
                   note, missing="undefined", aside=("pair",), say=str, order=order),
             warning_notes(self.warnings), facts_of(self, "weights", "differences", "scale", "num_left_out"),
             facts(level=self.overall[first].level),
         )  # fmt: skip
         number = number_of(len(self.pairs), "pair")
-        about = f"{number} of labelers; {self.weights} weights; {self.differences} differences for alpha"
         alpha = self.overall[first]
+        about = f"{number} of labelers; {self.weights} weights; {self.differences} differences for alpha"
+        if self.weights == self.differences == "nominal":
+            about = f"{number} of labelers; classes count as unordered"
+        if single := max(one.num_samples for one in self.overall.values()) - alpha.num_samples:
+            about += f"; alpha leaves out {number_of(single, 'sample')} with one label"
         value = cell_text([alpha.value, alpha.low, alpha.high], ".2f", str(alpha))
+        value = (
+            value.replace("[", f"({100 * alpha.level:g} % interval ").replace(", ", " to ").replace("]", ")")
+        )
         sentence = f"{stats.TITLES[first]} is {value}, where 0 is chance and 1 full agreement."
         known = sorted((row for row in pairs if not np.isnan(row["value"])), key=lambda row: row["value"])
         if len(known) > 1:  # which two agree least, and which most
             ends = [f"{row['value']:.2f} ({row['pair']})" for row in (known[0], known[-1])]
-            sentence += f" Cohen's kappa of two labelers ranges from {' to '.join(ends)}."
+            sentence += f" Cohen's kappa of pairs ranges from {' to '.join(ends)}."
         elif known:
             sentence += f" Cohen's kappa is {self.kappa}."
         sentence = f"{sentence} {stats.from_unseen(self.overall)}".rstrip()
@@ -210,13 +218,15 @@ class Consensus(Answer):
             row["share"] = row["num_disagree"] / row["num_labels"] if row["num_labels"] else None
         against, number = int(self.disagrees.sum()), self.labels.num_labels
         share = f"{against} of {number} labels disagree with the consensus"
-        sentence = f"{share} ({100 * against / max(number, 1):.1f} %). "
-        sentence += f"Its mean probability is {self.probability.mean():.2f}."
+        sentence = f"{share} ({100 * against / max(number, 1):.0f} %). "
+        sentence += (
+            f"The mean probability of its classes is {cell_text([float(self.probability.mean())], 'p')}."
+        )
         x = np.linspace(self.probability.min(), 1.0, _POINTS)
         certain = (np.clip(self.probability, 0, 1)[None, :] >= x[:, None] - _TIE).mean(axis=1)
         blocks = (
             Table("samples", "The samples, least certain first", "task",
-                  (Column("label", "class"), Column("probability", "probability"),
+                  (Column("label", "class"), Column("probability", "probability", form="p"),
                    Column("num_labels", "labels"), Column("who", "who disagrees")), samples,
                   aside=("who", *(f"p_{name}" for name in names)),
                   order=np.argsort(self.probability, kind="stable").tolist()),
@@ -269,7 +279,9 @@ def consensus(
     warnings = [*map(Read, labels.notes), *notes, *fit.warnings, *deserted(p, labels)]
     if tied.any():
         number = np.count_nonzero(tied)
-        warnings.append(f"{number} samples are tied between classes; the first class is shown.")
+        warnings.append(
+            f"{number_of(number, 'sample is', 'samples are')} tied between classes; the first class is shown."
+        )
     return Consensus(
         method, chosen.sentence, labels, label, probability, p, tied, (code >= 0) & (code != label[sample]),
         known, fit, tuple(warnings), stated(key),

@@ -137,7 +137,9 @@ class RatingAgreement(Answer):
         order = np.argsort(far, kind="stable")[:_SHOWN].tolist()
         left = len(pairs) - len(order) + self.num_left_out
         note = "If differences are normal, 95 % of them lie between the limits."
-        note += f" {left} pairs with narrower limits or fewer tasks are not shown." if left else ""
+        note += (
+            f" {number_of(left, 'pair')} with narrower limits or fewer tasks are not shown." if left else ""
+        )
         ways = "" if self.complete else ", approximate because ratings are missing (Henderson's method 3)"
         columns = [dist_column(t.split()[0], t, ".3g") for t in ("bias", "lower limit", "upper limit")]
         blocks = (

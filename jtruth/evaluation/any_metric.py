@@ -40,7 +40,7 @@ from jtruth.evaluation.assumptions.model_error import UNKNOWN_KIND
 from jtruth.evaluation.assumptions.registry import ASSUMPTIONS, INDEPENDENT
 from jtruth.evaluation.checks import first_look as look
 from jtruth.evaluation.inputs import Judging
-from jtruth.evaluation.parts import LOOK_FIRST, Assumption, Check, assumption_table, first_lines
+from jtruth.evaluation.parts import LOOK_FIRST, ONLY_GOLD, Assumption, Check, assumption_table, first_lines
 from jtruth.labels import Labels
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.tables.posterior import NO_LAW, RangeEstimate
@@ -185,7 +185,7 @@ def metric_posterior(
             why = next(iter(doubts), "no model can be fitted to these labels")
             raise ValueError(f"error rates cannot be learned from these labels: {why}")
         sources = {one.name: member_vectors(one, coded, num_draws) for one in members}
-        assumed, doubts = NOBODY, [ranges.ONLY_GOLD, *doubts]
+        assumed, doubts = NOBODY, [ONLY_GOLD, *doubts]
     else:
         sources, doubts = {INDEPENDENT: independent_vectors(coded, num_draws)}, []
         assumed = registry.granted(INDEPENDENT)

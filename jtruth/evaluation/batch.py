@@ -230,7 +230,7 @@ def _log_odds(z, matrices, prior) -> Float[np.ndarray, "sets samples"]:
         s, i = bad[0]
         raise ValueError(
             f"labels[{s}, {i}] ({some(z[s, i].tolist(), 8)}) are impossible under both classes ({len(bad)} "
-            "such samples), because labelers with error rate 0 disagree; correct the labels, or give those "
+            "such), because labelers with error rate 0 disagree; correct the labels, or give those "
             "labelers a small error rate"
         )
     return total[:, :, 1] - total[:, :, 0]

@@ -123,9 +123,9 @@ def drawn_tables(
     one_hot = np.eye(classes)[symbol]
     if found.classifier is not None:
         p = rho * np.moveaxis(found.classifier[::step][:, :, symbol], 1, 2)
-        return _counts(p, times, one_hot, rng), ()
+        return tables_drawn(p, times, one_hot, rng), ()
     alpha = diagonal_rows(classes, 2.0, 1.0)
-    which, k = rng.integers(len(rho), size=_CHAINS), _rows(alpha + np.zeros((_CHAINS, 1, 1)), rng)
+    which, k = rng.integers(len(rho), size=_CHAINS), rows_drawn(alpha + np.zeros((_CHAINS, 1, 1)), rng)
     blocks: list[np.ndarray] = []
     for sweep in range(_BURN_IN + _MOST):
         by_cell = np.moveaxis(k[:, :, symbol], 1, 2)
@@ -134,8 +134,8 @@ def drawn_tables(
         gain = (np.log(then.sum(axis=2)) - np.log(now.sum(axis=2))) @ times
         taken = np.log(rng.random(_CHAINS)) < gain
         which, now = np.where(taken, other, which), np.where(taken[:, None, None], then, now)
-        table = _counts(now, times, one_hot, rng)
-        k = _rows(alpha + table, rng)
+        table = tables_drawn(now, times, one_hot, rng)
+        k = rows_drawn(alpha + table, rng)
         if sweep >= _BURN_IN:
             blocks.append(table)
         if blocks and len(blocks) % _LOOK == 0:
@@ -149,13 +149,16 @@ def drawn_tables(
     )
 
 
-def _counts(p: np.ndarray, times: np.ndarray, one_hot: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def tables_drawn(
+    p: np.ndarray, times: np.ndarray, one_hot: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
     """Tables (draws, classes, symbols) of classes drawn with probabilities p (draws, cells, classes)."""
     drawn = rng.multinomial(times, p / p.sum(axis=2, keepdims=True))
     return np.einsum("mrc,ru->mcu", drawn, one_hot)
 
 
-def _rows(alpha: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def rows_drawn(alpha: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Rows of Dirichlet distributions, one draw of each."""
     return softmax(np.log(np.maximum(rng.standard_gamma(alpha), 1e-300)))
 
 

@@ -19,7 +19,7 @@ from jtruth.evaluation.assumptions.model_error import OVERALL, check_kind, dists
 from jtruth.evaluation.checks.verdicts import refused
 from jtruth.evaluation.habits import behaviour_of, with_repeats
 from jtruth.evaluation.inputs import as_labels, read_labels_alone
-from jtruth.evaluation.labelers import ONLY_GOLD, LabelerReport, ends_of, labeler_rows, report_of
+from jtruth.evaluation.labelers import LabelerReport, ends_of, labeler_rows, report_of
 from jtruth.inspection import suspicions
 from jtruth.labels import Labels
 from jtruth.latent.infer.normal import MOST_TOGETHER
@@ -111,7 +111,7 @@ def quick_labelers(labels: Labels | Stream, *, key: Any = None, level: float = 0
     if named is not None:
         rows, likely, checks = _habits_of_some(named, draws, rows, key, order)
         odd, rows = (*likely, *odd), with_repeats(rows, named, level)
-    warnings = (*notes, *draws.warnings, QUICK.format(draws.how), ONLY_GOLD)
+    warnings = (*notes, *draws.warnings, QUICK.format(draws.how), parts.ONLY_GOLD)
     return LabelerReport(
         level, tuple(map(str, state.classes)), rows, tuple(draws.prior.mean(axis=0).tolist()), warnings,
         draws, stated(key), checks, suspicious=odd, target=parts.POPULATION, rests_on=rests_on(kind),
@@ -145,17 +145,17 @@ def labelers_by_model(
 
     Args:
         labels, key, level: as for `evaluate_labelers`.
-        model: a name of `jtruth.learning.annotation.bayes.MODELS`, such as "hierarchical_dawid_skene".
+        model: a name of `jtruth.learning.annotation.functions.SPECS`, such as "hierarchical_dawid_skene".
         settings: `jtruth.latent.NutsSettings`.
 
     Raises:
         ValueError: an unknown model, or no label.
     """
     from jtruth.latent import NutsSettings
-    from jtruth.learning.annotation.bayes import MODELS, fit_nuts
+    from jtruth.learning.annotation.bayes import SPECS, fit_nuts
 
     check_level(level)
-    choose("model", model, tuple(MODELS))
+    choose("model", model, tuple(SPECS))
     labels = as_labels(labels)
     fit = fit_nuts(model, labels, key=as_key(key), settings=settings or NutsSettings())
     draws = fit.matrix_draws()

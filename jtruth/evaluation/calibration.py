@@ -15,7 +15,7 @@ import numpy as np
 from jtruth import histograms as hist
 from jtruth._random import Key, Stated, as_key, host_rng, stated, stream
 from jtruth._validation import align_table
-from jtruth._validation.words import plain
+from jtruth._validation.words import number_of, plain
 from jtruth.answers import Answer, Column, Curve, Document, Table
 from jtruth.answers.blocks import check_notes, dist_column, facts, facts_of, sentence_notes, warning_notes
 from jtruth.answers.data import dist_row
@@ -89,8 +89,8 @@ class CalibrationReport(Answer):
             for n in TITLES if n in self.before or n in self.after
         ]  # fmt: skip
         columns = (
-            *(dist_column(k, k, ".4f") for k in dists),
-            Column("plugin", "plug-in, before", form=".4f"),
+            *(dist_column(k, k) for k in dists),
+            Column("plugin", "plug-in, before"),
         )
         note = "Plug-in losses use the label histograms directly; few labels bias them, mostly upwards."
         blocks = (
@@ -103,9 +103,9 @@ class CalibrationReport(Answer):
         )  # fmt: skip
         e, f = (interval_text(one["epistemic_loss"], self.level) for one in dists.values())
         sentence = f"Epistemic loss is {e} before calibration and {f} after method={self.method}."
-        about = f"{self.judged.size} samples, cross-fitted; {len(self.classes)} classes"
+        about = f"{number_of(self.judged.size, 'sample')}, cross-fitted; {len(self.classes)} classes"
         question = "Are class probabilities right where experts disagree?"
-        return Document(question, about, sentence, blocks, doubt=loudest(self.checks))
+        return Document(question, about, sentence, blocks, **loudest(self.checks))
 
     def _curves(self) -> list[Curve]:
         """Reliability of disagreement, and of the classes that are predicted most."""

@@ -26,7 +26,7 @@ from jtruth.evaluation.checks.verdicts import checks_of
 from jtruth.evaluation.gold import tables as by_gold
 from jtruth.evaluation.habits import behaviour_of
 from jtruth.evaluation.inputs import Inputs, Judging, Model, Progress
-from jtruth.evaluation.parts import PREDICTIVE, Assumption, means_and_ends, worst_first
+from jtruth.evaluation.parts import ONLY_GOLD, PREDICTIVE, Assumption, means_and_ends, worst_first
 from jtruth.evaluation.result import Evaluation
 from jtruth.inspection import suspicions
 from jtruth.labels import Labels, matrix_labels
@@ -120,11 +120,10 @@ def evaluate(
         raise ValueError("classes names the classes of a plain label matrix; these Labels have their own")
     labels = matrix_labels(labels, classes)
     if calibration is not None:
-        if not (noise is prior is gold is assume is order is None and method == "bayes"):
-            raise ValueError(
-                "calibration sets the error rates: leave noise, prior, gold, assume, order and method out"
-            )
-        labels, calibration = calibrated.together(labels, calibration)
+        labels, calibration = calibrated.together(
+            labels, calibration, noise=noise, prior=prior, gold=gold, assume=assume, order=order,
+            method=None if method == "bayes" else method,
+        )  # fmt: skip
     if by_draws.holds_draws(labels):
         more = {"noise": noise, "prior": prior, "gold": gold, "order": order, "classes": classes}
         given = [name for name, value in more.items() if value is not None]
@@ -245,11 +244,12 @@ def _by_calibration(data: Inputs, calibration: calibrated.Calibration) -> Evalua
     answer = methods.answer_of(found.counts, data, warnings=found.warnings)
     about, judge = data.about(answer.table), found.own and len(data.classes) == 2
     dists = estimates(about, *data.answered, one_judge.MORE if judge else ())
-    alone = [Assumption("calibration", found.assumed, dists, None, answer.table)]
-    result = _answer(data, answer, Model(p, p.mean(axis=0)), (), what_if=alone, checks=found.checks)
+    alone = [Assumption("calibration", found.basis["assumption"], dists, None, answer.table)]
+    result = _answer(data, answer, Model(p, p.mean(axis=0)), (), what_if=alone, checks=found.basis["checks"])
     return replace(
         result, basis=None, baselines={} if found.own else result.baselines, metrics=dists,
-        headline=one_judge.HEADLINE if judge else result.headline, num_calibration=calibration.truth.size,
+        headline=one_judge.HEADLINE if judge else result.headline,
+        num_calibration=found.basis["num_calibration"],
     )  # fmt: skip
 
 
@@ -304,7 +304,7 @@ def _over_assumptions(data: Inputs, fit: JointPosterior, model: Model) -> Evalua
             none = methods.of_nothing(data, warnings=doubts)
             return _answer(data, none, model, (), interval_kind=PREDICTIVE, what_if=())
     table = PredictiveTable({one.name: one.posterior for one in readings}, data.labelers_are)
-    answer = Tested("bayes", table, None, float("nan"), (ranges.ONLY_GOLD, *doubts), *data.answered)
+    answer = Tested("bayes", table, None, float("nan"), (ONLY_GOLD, *doubts), *data.answered)
     labels = data.own_labels()
     draws = ranges.labeler_draws(readings, labels, stream(data.key, "labelers of a range"))
     dists = ranges.labeler_dists(draws, labels, data.labelers_are)

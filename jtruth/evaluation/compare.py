@@ -28,8 +28,8 @@ from jtruth import _validation as check
 from jtruth._host import log, log_odds
 from jtruth._random import Key, host_rng, stream
 from jtruth._validation.words import number_of
+from jtruth.evaluation import calibrated, inputs
 from jtruth.evaluation import groups as grouped
-from jtruth.evaluation import inputs
 from jtruth.evaluation.assumptions.model_error import DIFFERENCE, PredictiveTable, rests_on
 from jtruth.evaluation.assumptions.registry import ASSUMPTIONS, INDEPENDENT, check_assume, granted
 from jtruth.evaluation.checks.first_look import look_at
@@ -233,6 +233,7 @@ def compare_groups(
     by: Any,
     *,
     metric: str = "accuracy",
+    calibration: Any = None,
     positive: int | str | None = None,
     target: str = POPULATION,
     **how: Unpack[Judging],
@@ -240,7 +241,7 @@ def compare_groups(
     """In which group of the samples is a classifier better, and with what probability?
 
     Args:
-        y_pred, labels, positive, how: as for `evaluate`.
+        y_pred, labels, calibration, positive, how: as for `evaluate`; groups share the error rates.
         by: (samples,) the group of each sample; or a Series or dict by task id.
         metric: any metric of hard predictions by name, see `jtruth.tables.metrics`.
         target: as for `compare_classifiers`; new samples are drawn for each group apart.
@@ -257,13 +258,21 @@ def compare_groups(
     (('a', 'b'), True)
     """
     check.choose("target", target, TARGETS)
+    if calibration is not None:
+        labels, calibration = calibrated.together(labels, calibration, **how)
     data = inputs.read_judged("compare_groups", y_pred, labels, how, positive)
     check_assume(data.assume, data)
     groups, measure = grouped.read_groups(by, data.samples), named_metric(metric, data.classes, data.positive)
     names, what = groups.names, group_symbols(len(groups.names), len(data.classes))
     codes, symbols = groups.group * what.num_classes + data.y_pred, what.prior(1.0, _RIGHT)
     part = replace(data, y_pred=codes, symbols=symbols, positive=1, key=stream(data.key, "groups"))
-    table, doubts = judged_together(part, what)
+    found, predictions = None, {"predictions": data.y_pred}
+    if calibration is None:
+        table, doubts = judged_together(part, what)
+    else:
+        found = calibrated.by_calibration(data, calibration, group=groups.group)
+        table, predictions = TableDraws(found.counts), {}
+        doubts = (*found.warnings, *([calibrated.ONE_RATE] if found.own else []))
     paired = _paired(groups, data) if measure.name == "accuracy" else {}
     whole = isinstance(table, TableDraws)
     few = () if measure.position is None else few_of_classes(data, [measure.position], [data.y_pred])
@@ -271,9 +280,10 @@ def compare_groups(
     notes += [*([] if data.model else [grouped.SAME_ERRORS]), *([] if whole else [grouped.WIDE]), *doubts]
     asked = _Asked(table, what, data.key)
     dists = _group_dists(names, asked, measure, paired)
-    return comparison_of(data, measure, dists, [(names, asked)], {"predictions": data.y_pred}, notes,
-                         target=target, sizes=tuple(groups.sizes.tolist()),
-                         axis=None if groups.when is None else groups.axis())  # fmt: skip
+    answer = comparison_of(data, measure, dists, [(names, asked)], predictions, notes,
+                           target=target, sizes=tuple(groups.sizes.tolist()),
+                           axis=None if groups.when is None else groups.axis())  # fmt: skip
+    return answer if found is None else replace(answer, **found.basis)
 
 
 def _group_dists(

@@ -191,6 +191,7 @@ class Comparison(Dists, Answer):
     checks: tuple[parts.Check, ...] = ()  # alarms that stand above the answer
     margin: float = 0.0  # by more than this a classifier counts as better
     at_least: float | None = None  # the requirement
+    num_calibration: int = 0  # verified items of other data, which say how the judges err
     agreement: Mapping[str, float] = field(default_factory=dict)  # share of all labels that each repeats
     sizes: tuple[int, ...] = ()  # samples of each, where they are groups of samples and no classifiers
     axis: tuple[list[float], str, dict[float, str]] | None = None  # of groups in order: see `Groups.axis`
@@ -326,8 +327,8 @@ class Comparison(Dists, Answer):
             how(("metric", metric), ("interval", kind), ("assumption", self.assumption),
                 ("target", f"{self.target}, {parts.ABOUT[self.target]}")),
             facts_of(self, "metric", "positive", "positive_chosen", "level", "interval_kind", "assumption",
-                     "num_samples", "num_gold", "margin", "at_least", "ranking", "told", "target",
-                     "order_probability", within="comparison"),
+                     "num_samples", "num_gold", "num_calibration", "margin", "at_least", "ranking", "told",
+                     "target", "order_probability", within="comparison"),
             facts(**{"comparison.smaller_is_better": self.sign < 0,
                      "comparison.gold_to_tell": None if self.told else self.gold_to_tell, "key": self.key,
                      "comparison." + other.target.replace("-", "_"): there}),
@@ -378,8 +379,9 @@ class Comparison(Dists, Answer):
 def _sentence(comparison: Comparison, metric: str, kind: str) -> str:
     first, second = pair = comparison.ranking[:2]
     p, names = comparison.p_better(first, second, comparison.margin), (plain(first), plain(second))
-    about, taken = parts.ABOUT[comparison.target], f"{parts.taken_as_true(comparison.num_gold)}."
-    taken = f"{taken[0].upper()}{taken[1:]}"
+    about, random = parts.ABOUT[comparison.target], parts.RANDOM_GOLD in comparison.warnings
+    taken = parts.taken_as_true(comparison.num_gold, comparison.num_calibration, random=random)
+    taken = f"{taken[0].upper()}{taken[1:]}."
     either = f"{names[0]} or {names[1]} has the better {metric} {about}"
     if np.isnan(p):
         return f"The better {metric} of {names[0]} and {names[1]} is undefined. {taken}"
@@ -391,7 +393,7 @@ def _sentence(comparison: Comparison, metric: str, kind: str) -> str:
         needed = comparison.gold_to_tell
         help_ = "Even verified labels of all samples may not tell"
         if needed:
-            help_ = f"About {needed} verified labels of random samples would tell"
+            help_ = f"About {number_of(needed, 'verified label')} of random samples would tell"
         elif comparison.close:
             help_ = f"Verified labels may not tell either: the difference is at most {CLOSE:g} either way"
         return f"The labels alone cannot tell whether {either}. {help_}. {taken}"
@@ -405,7 +407,8 @@ def _sentence(comparison: Comparison, metric: str, kind: str) -> str:
         says = f"{' and '.join(names)} have the same {metric} {about}"
     kind = kind.replace("posterior ", "")
     says += f": {names[0]} \N{MINUS SIGN} {names[1]} is {gap}{unit} ({kind} {low} to {high})."
-    says += f" P({names[0]} better{comparison.beyond}) = {p:.2f}."
+    says += f" P({names[0]} better{comparison.beyond}) = {p:.2f}"
+    says += "." if comparison.told else f"; a clear difference needs {TOLD:g}."
     if only is not None:
         cells = [value_of(dist_column(name, ""), row) for name in ("only_first", "only_second")]
         counts = [cell_text(cell[: 3 if only.mcnemar is None else 1], ".0f") for cell in cells]
@@ -413,7 +416,9 @@ def _sentence(comparison: Comparison, metric: str, kind: str) -> str:
         test = "" if only.mcnemar is None else f" (exact McNemar p = {only.mcnemar:.2f})"
         says += f" {names[0]} alone is right on {counts[0]} of {only.size:.0f} samples{for_}, "
         says += f"{names[1]} alone on {counts[1]}{test}."
-    return " ".join(filter(None, (says, _order_text(comparison), taken)))
+    needed = None if comparison.told else comparison.gold_to_tell
+    more = f"About {needed} verified labels in all would make it clear." if needed else ""
+    return " ".join(filter(None, (says, _order_text(comparison), taken, more)))
 
 
 def _order_text(comparison: Comparison) -> str:
@@ -436,7 +441,7 @@ def _decided_table(comparison: Comparison, rows: Sequence[Mapping]) -> list[Tabl
     columns = [dist_column(f"only_{k}", f"only the {k} is right", ".0f") for k in ("first", "second")]
     columns = [one._replace(ends=None) for one in columns] if certain else columns
     of = title(rows[0]["decided_of"]["metric"])
-    heading = f"Number of these samples (those that count for {of}) on which only one is right"
+    heading = f"Samples on which only one is right (of those that count for {of})"
     return [Table("", heading, "difference", (*columns, *certain), rows, unit=None, say=str)]
 
 
@@ -458,7 +463,7 @@ def _classifiers(comparison: Comparison, metric: str) -> Table:
     if meets:
         side = "at most" if comparison.sign < 0 else "at least"
         columns.append(Column("meets", f"P({side} {comparison.at_least:g})", form=".2f"))
-    columns += [Column("agreement_with_labels", "agreement with labels")] if comparison.agreement else []
+    columns += [Column("agreement_with_labels", "agreement with all labels")] if comparison.agreement else []
     columns += [Column("num_samples", "samples")] if comparison.sizes else []
     heading = f"{comparison.noun.capitalize()}s {parts.ABOUT[comparison.target]}"
     heading += ", the best first" if comparison.axis is None else ""

@@ -160,9 +160,10 @@ class Groups(NamedTuple):
         """Draws of the share in each group, (draws, groups)."""
         return counts[:, self.code, : len(self.names)] / self.sizes
 
-    def sentence(self, kind: str, level: float, target: str) -> str:
+    def sentence(self, kind: str, level: float, target: str, num_calibration: int = 0) -> str:
         """Who has the largest share, and whether that can be told; of days how it went."""
-        kind = f"{kind.replace('posterior ', '')}s {ABOUT[target]}; {taken_as_true(sum(self.num_gold))}"
+        truth = taken_as_true(sum(self.num_gold), num_calibration)
+        kind = f"{kind.replace('posterior ', '')}s {ABOUT[target]}; {truth}"
         first, second = self.dists.ranking[:2]
         ends = {n: [dist.mean, *dist.interval(level)[:2]] for n, dist in self.dists.values.items()}
         says = {n: f"{plain(n)} ({share_text(values)})" for n, values in ends.items()}

@@ -19,7 +19,7 @@ from jtruth._host import cross_table, known_classes, log, most_likely_prior
 from jtruth._one_line import one_line
 from jtruth._random import Stated, as_key, stated
 from jtruth._validation.times import times_of
-from jtruth._validation.words import Read
+from jtruth._validation.words import Read, number_of
 from jtruth.evaluation import one_judge
 from jtruth.evaluation.assumptions.model_error import check_kind
 from jtruth.evaluation.parts import IN_SAMPLE, OF_ALL_CLASSES, OF_ONE_CLASS, POPULATION, Check
@@ -377,8 +377,8 @@ def read_sampling(gold: Any, data: Inputs) -> None:
     if chance is not None and (unknown := np.flatnonzero((chance >= 1) & (data.gold < 0))).size:
         who = check.quoted(data.samples.task_names[i] for i in unknown)
         advice = "Give their classes, or an inclusion probability below 1"
-        raise ValueError(f"inclusion of gold is 1 for {unknown.size} samples without gold ({who}). "
-                         f"{advice}")  # fmt: skip
+        raise ValueError(f"inclusion of gold is 1 for {number_of(unknown.size, 'sample')} without gold "
+                         f"({who}). {advice}")  # fmt: skip
     data.sampling = Gold(data.gold, chance, inside, size)
 
 

@@ -25,7 +25,7 @@ import numpy as np
 from jtruth._host import cross_table
 from jtruth._random import Stated, seeded, stream
 from jtruth._validation import choose, positive_line
-from jtruth._validation.words import number_of, plain, series
+from jtruth._validation.words import number_of, plain, series, some
 from jtruth.answers import Answer, Check, Column, Document, Table, blocks, facts, how
 from jtruth.answers.blocks import Row, dist_column, facts_of, share_text
 from jtruth.answers.data import plain_json
@@ -113,12 +113,13 @@ class LabelerReport(Answer):
         )  # fmt: skip
         kind = parts.interval_title(self.level, self.interval_kind)
         sentence = labelers_headline(rows, estimand, kind, self.clear, self.clear_if)
-        alarms, doubt = parts.first_lines(self.checks, self.warnings), parts.loudest(self.checks)
+        alarms = parts.first_lines(self.checks, self.warnings)
+        doubt = parts.loudest(self.checks, bool(self.rests_on))
         lines = (positive_line(self.classes, self.positive, self.positive_chosen),) if judged else ()
         if len(rows) == len(judged) == 1:
             sentence, lines = f"{sentence} {rows[0]['in_words'][0]}", (*lines, *rows[0]["in_words"][1:])
         question = "How good is each labeler?"
-        return Document(question, about, sentence, shown_blocks, alarms, doubt, lines=lines)
+        return Document(question, about, sentence, shown_blocks, alarms, lines=lines, **doubt)
 
     def noise_dict(self, workers: Any = None) -> dict[str, Any]:
         """Error rates and prior as `read_noise` (and `--noise`) takes them: means, and draws beside them.
@@ -194,15 +195,19 @@ def labelers_headline(
     rows = [row for row in rows if row["low"] is not None]
     if not rows:
         return "Not identified: these labels do not determine how good the labelers are."
-    wide = sum(parts.undetermined(row["low"], row["high"]) for row in rows)
+    wide = [plain(row["worker"]) for row in rows if parts.undetermined(row["low"], row["high"])]
     numbers = [share_text([row["accuracy"], row["low"], row["high"]]) for row in rows]
     named = [f"{text} ({plain(row['worker'])})" for row, text in zip(rows, numbers, strict=True)]
-    ends, every = named[:1] + named[1:][-1:], number_of(len(rows), "labeler")
-    verb, kind = "ranges from" if len(ends) > 1 else "is", kind.replace("posterior ", "")
-    sentence = f"Estimated {estimand} {verb} {' to '.join(ends)}, with {kind}s."
+    ends = named[:1] + named[1:][-1:]
+    verb = "ranges from" if len(ends) > 1 else "is"
+    sentence = f"Estimated {estimand} {verb} {' to '.join(ends)}, with {parts.plain_interval(kind)}s."
     if wide:
-        which = f"{wide} of {every}" if wide < len(rows) else f"all {every}" if wide > 1 else "this labeler"
-        sentence += f" The intervals are wide for {which}."
+        most = f"{100 * parts.DETERMINED:.0f} points"
+        named_wide = series(wide) if len(wide) <= _LISTED else some(wide, _LISTED)
+        which = f"Intervals of {named_wide} are wider than {most}"
+        which = f"All intervals are wider than {most}" if 1 < len(wide) == len(rows) else which
+        which = f"The interval is wider than {most}" if len(rows) == 1 else which
+        sentence += f" {which}: {parts.SHARED}."
     random = [r for r in rows if (r.get("spam") or 0.0) >= SURE]
     named = [f"{plain(row['worker'])} labels at random (probability {row['spam']:.2f})." for row in random]
     named = named[:_LISTED] + ([f"So do {len(named) - _LISTED} others."] if len(named) > _LISTED else [])
@@ -219,15 +224,17 @@ def clear_sentences(clear: Sequence[tuple[str, str]], clear_if: str, number: int
         others = [plain(pair[1 - place]) for pair in pairs if pair[place] == who]
         more = len(others) - _LISTED
         shown = others if more < 2 else [*others[:_LISTED], f"{more} others"]
-        return f"{plain(who)} is clearly {than} than {series(shown)}"
+        shown = ["all others"] if 1 < len(others) == number - 1 else shown
+        return f"{plain(who)} is {than} than {series(shown)}"
 
     worst = Counter(pair[1] for pair in clear).most_common(1)[0][0]
     rest = [pair for pair in clear if pair[1] != worst]
     sentences = [said(1, clear, "worse"), *([said(0, rest, "better")] if rest else [])]
-    text = "; ".join(sentences)
-    text = f"{clear_if[0].upper()}{clear_if[1:]}, {text}." if clear_if else f"{text}."
+    text, given = " and ".join(sentences), f"{clear_if}, " * bool(clear_if)
+    start = f"{given}differences are clearer than levels: " if clear_if else ""
+    text = f"{start}{text}, each with a probability of {100 * SURE:g} % or more."
     more = [] if len(clear) == number * (number - 1) // 2 else ["The other differences are not clear."]
-    return [text, *more]
+    return [f"{text[0].upper()}{text[1:]}" if clear_if else text, *more]
 
 
 def clear_pairs(
@@ -277,12 +284,6 @@ def _of_classes(report: LabelerReport) -> list[Table]:
     heads = (Column("mean", "probability", ("low", "high"), ".2f"),)
     title = "Most frequent confusions: true class as label given"
     return tables + ([Table("", title, "what", heads, cells, say=str)] if cells else [])
-
-
-ONLY_GOLD = (
-    "Labels cannot show mistakes that labelers share, so the intervals are wide; 30 verified random samples "
-    "would narrow them (jtruth.asking.ask_next chooses them; gold=..., --gold FILE)."
-)
 
 
 @seeded
@@ -379,7 +380,7 @@ def report_of(data: Inputs, when: np.ndarray | None = None) -> LabelerReport:
         odd = (*swap_findings(rows, data.classes), *likely, *odd)
     return LabelerReport(
         level=level, classes=data.classes, rows=rows, prior=tuple(prior.tolist()),
-        warnings=warnings if by_gold else (*warnings, ONLY_GOLD), posterior=fit, key=data.stated,
+        warnings=warnings if by_gold else (*warnings, parts.ONLY_GOLD), posterior=fit, key=data.stated,
         checks=(*first, *checks), assumed=() if by_gold else (parts.MORE_RIGHT,), suspicious=odd,
         target=data.target, interval_kind="posterior" if by_gold else parts.PREDICTIVE,
         rests_on=tables.BY_GOLD if by_gold else rests_on(data.labelers_are), assumptions=readings,

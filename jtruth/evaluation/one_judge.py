@@ -27,8 +27,11 @@ from jtruth.tables.posterior import TablePosterior
 NAMES = {"recall": "sensitivity (TPR)", "specificity": "specificity (TNR)"}
 HEADLINE = ("accuracy", "recall", "specificity", "kappa")  # of a judge of two classes
 MORE = ("specificity", "kappa")  # of these what other answers about two classes do not have
-COLUMNS = (dist_column("sensitivity", "sensitivity", ".0%"), dist_column("specificity", "specificity", ".0%"),
-           dist_column("kappa", "kappa", ".2f"))  # fmt: skip
+COLUMNS = (
+    dist_column("sensitivity", "sensitivity (%)", "%"),
+    dist_column("specificity", "specificity (%)", "%"),
+    dist_column("kappa", "kappa", ".2f"),
+)
 _DRAWS, _ENDS = 4000, ("mean", "low", "high")
 
 
@@ -50,7 +53,7 @@ def judge_row(
     turn = 1 if positive else -1
     words = (
         f"{rates[0].upper()}{rates[1:]}.", confusion_words(verified[::turn, ::turn], tuple(classes)[::turn]),
-        worth_words(table, verified, called, classes, positive, level),
+        worth_words(table, verified, called, classes, positive, level), youden_words(table, verified, level),
     )  # fmt: skip
     return row | {"called": called, "verified": verified.tolist(), "in_words": tuple(filter(None, words))}
 
@@ -58,16 +61,20 @@ def judge_row(
 def confusion_words(verified: Int[np.ndarray, "2 2"], classes: Sequence[str]) -> str:
     """Whom a judge calls wrongly, of samples whose class is verified; rows are true, (negative, positive).
 
-    >>> confusion_words(np.array([[15, 9], [6, 70]]), ("fail", "pass"))
-    "9 of 24 verified 'fail' samples are called 'pass', and 6 of 76 verified 'pass' samples 'fail'."
+    >>> confusion_words(np.array([[15, 9], [6, 70]]), ("bad", "ok"))
+    "9 of 24 verified 'bad' samples are called 'ok', and 6 of 76 verified 'ok' samples are called 'bad'."
     """
     (_, wrong), (missed, _) = verified.tolist()
     (no, yes), (false, true) = map(plain, classes), verified.sum(axis=1).tolist()
     if not false or not true:
         absent = no if not false else yes
         return f"No sample is verified as {absent!r}, so the accuracy on that class is unknown."
-    first = f"{wrong} of {false} verified {no!r} samples {'is' if wrong == 1 else 'are'} called {yes!r}"
-    return f"{first}, and {missed} of {true} verified {yes!r} samples {no!r}."
+    first, second = (
+        f"{k} of {size} verified {was!r} samples {'is' if k == 1 else 'are'} called {said!r}"
+        for k, size, was, said in ((wrong, false, no, yes), (missed, true, yes, no))
+    )
+    unseen = " The estimates allow for errors that these samples do not show." * (0 in (wrong, missed))
+    return f"{first}, and {second}.{unseen}"
 
 
 def youden(table: TablePosterior) -> DrawsEstimate:
@@ -89,16 +96,23 @@ def worth_words(
     table: TablePosterior, verified: Int[np.ndarray, "2 2"], called: float, classes: Sequence[str],
     positive: int, level: float,
 ) -> str:  # fmt: skip
-    """What the share that a judge calls positive is worth, beside the true one; arguments of `judge_row`."""
+    """The share that a judge calls positive, beside the true one; arguments of `judge_row`."""
     if not verified.any(axis=1).all():
         return ""
-    share, slope = table.estimate(named_metric("share", classes, positive)), youden(table)
+    share = table.estimate(named_metric("share", classes, positive))
     low, high = (round(100 * end) for end in share.interval(level)[:2])
+    rate = f"{round(100 * called)} % of all samples are called {plain(classes[positive])!r}; the estimated "
+    return f"{rate}true share is {round(100 * share.mean)} % [{low}, {high}]."
+
+
+def youden_words(table: TablePosterior, verified: Int[np.ndarray, "2 2"], level: float) -> str:
+    """What the share that a judge calls positive is worth: Youden's index."""
+    if not verified.any(axis=1).all():
+        return ""
+    slope = youden(table)
     values = (slope.mean, *slope.interval(level)[:2])
     mean, *ends = (f"{value:.2f}".replace("-", "\N{MINUS SIGN}") for value in values)
-    rate = f"{round(100 * called)} % are called {plain(classes[positive])!r}; the true share is "
-    rate += f"{round(100 * share.mean)} % [{low}, {high}]. Youden's index (TPR + TNR \N{MINUS SIGN} 1) is "
-    return f"{rate}{mean} [{', '.join(ends)}]."
+    return f"Youden's index (TPR + TNR \N{MINUS SIGN} 1) is {mean} [{', '.join(ends)}]."
 
 
 def labels_of_columns(**columns: Any) -> Labels:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jtruth._one_line import one_line
-from jtruth._validation.words import LOOK, number_of, plain, some
+from jtruth._validation.words import LOOK, Read, Tip, number_of, plain, some
 from jtruth.answers import Check, Column, Curve, Table
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.estimates import Estimate
@@ -67,7 +67,16 @@ OF_LABELERS = {
 OF_ONE_CLASS = ("recall", "precision", "accuracy")
 OF_ALL_CLASSES = ("accuracy", "macro_recall", "macro_f1")
 BY_ASSUMPTION = "Estimates under each assumption"
-_DETERMINED = 0.5  # width of an interval above which nothing is determined
+RANDOM_GOLD = Read(
+    "The verified samples are assumed to be chosen at random; if not, "
+    "give gold=jt.io.Gold(classes, inclusion or strata)."
+)
+SHARED = "labelers can share mistakes that no label shows"
+ONLY_GOLD = Tip(
+    "Verified labels of 30 random samples would narrow the intervals (gold=..., --gold FILE; "
+    "jtruth.asking.ask_next chooses them). Labels cannot show mistakes that labelers share."
+)
+DETERMINED = 0.5  # width of an interval above which nothing is determined
 _MOST_NAMES = 12
 _OF_DEPENDENCE = {  # checks that speak of independent errors alone
     "label patterns", "pairwise agreement", "labeler misfit", "labelers share errors",
@@ -84,7 +93,7 @@ def metric_title(name: str) -> str:
 
 def undetermined(low: float | None, high: float | None) -> bool:
     """Whether an interval is so wide that its middle is no answer, and no headline."""
-    return low is not None and high is not None and high - low > _DETERMINED
+    return low is not None and high is not None and high - low > DETERMINED
 
 
 def interval_title(level: float, kind: str) -> str:
@@ -92,18 +101,32 @@ def interval_title(level: float, kind: str) -> str:
     return f"{100 * level:g} % {kind.removesuffix(' interval')} interval"
 
 
-def loudest(checks: Sequence[Any]) -> str:
-    """How many checks speak against what the answer rests on, in a sentence; empty if none does."""
+def plain_interval(title: str) -> str:
+    """The same for a headline, which says what the interval allows for in words: "95 % interval"."""
+    return title.replace("posterior ", "").replace("predictive ", "")
+
+
+def loudest(checks: Sequence[Check], allowed: bool = False) -> dict[str, str]:
+    """How many checks speak against what the answer assumes, for a `Document`; nothing if none does.
+
+    `allowed`: whether the answer allows for dependent errors.
+    """
     against = [check.name for check in checks if check.verdict == "does not fit"]
     if not against:
-        return ""
-    failed = f"{number_of(len(against), 'model check')} failed"
+        return {}
+    of = sum(check.verdict in ("fits", "does not fit") for check in checks)
     if against == ["prior-driven"]:
-        return f"{failed}: the answer depends strongly on the prior. Verified labels would reduce this."
-    if kind := sum(name in _OF_DEPENDENCE for name in against):
-        checks = f"{kind} of {failed}" if kind < len(against) else failed
-        return f"The labels contradict independent errors ({checks}): do not use assume='independent'."
-    return f"{failed}: {some(against, 3)}. Verify random samples to see how far the answer is off."
+        return {"doubt": "The interval depends strongly on the default prior; summary(full=True) says how."}
+    kind = sum(name in _OF_DEPENDENCE for name in against)
+    failed = f"{kind or len(against)} of {of} model checks"
+    if kind and allowed:
+        why = f"The labelers' errors are not independent ({failed}); the intervals allow for that."
+        return {"doubt": why, "doubt_sign": "look"}
+    if kind:
+        why = f"This answer assumes independent errors, but {failed} disagree"
+        return {"doubt": f"{why}. Verify random samples, or leave out assume='independent' if you gave it."}
+    what = f"{failed} failed: {some(against, 3)}"
+    return {"doubt": f"{what}. Verify random samples to see how far the answer is off."}
 
 
 def interval_text(dist: Estimate, level: float) -> str:
@@ -126,16 +149,18 @@ def counts_text(answer: Any) -> str:
     if not answer.num_labels and answer.num_gold:
         return f"{samples}, {answer.num_gold} verified, no other labels"
     labels = number_of(answer.num_labels, "label")
-    return f"{samples}, {labels} by {number_of(answer.num_labelers, 'labeler')}"
+    other = "other " * getattr(answer, "graded", "").startswith("Labeler ")
+    return f"{samples}, {labels} by {number_of(answer.num_labelers, f'{other}labeler')}"
 
 
-def taken_as_true(num_gold: int, num_calibration: int = 0) -> str:
-    """How many labels were taken as true, of these samples or of other items."""
+def taken_as_true(num_gold: int, num_calibration: int = 0, random: bool = False) -> str:
+    """How many labels were taken as true, of these samples or of other items; `random`: as random ones."""
     if num_calibration:
         return f"{number_of(num_calibration, 'verified calibration item')} set the error rates"
     if not num_gold:
-        return "no label was taken as true"
-    return f"{number_of(num_gold, 'verified label')} (gold) {'were' if num_gold > 1 else 'was'} taken as true"
+        return "no verified labels (gold) were used"
+    how = ", assumed random" * random
+    return f"{number_of(num_gold, 'verified label')} (gold) {'were' if num_gold > 1 else 'was'} used{how}"
 
 
 def assumption_table(rows: Sequence[dict], columns: Sequence[Column], note: str = "") -> Table:
@@ -171,8 +196,8 @@ def labeler_table(
 ) -> Table:
     """Accuracies of labelers as a block, the worst first, and `more` columns."""
     title = f"{what[0].upper()}{what[1:]}, worst first, with {100 * level:g} % intervals"
-    form = ".0%" if more else ".3f"
-    columns = (Column("accuracy", "accuracy", ("low", "high"), form), *more, Column("num_labels", "labels"))
+    head, form = ("accuracy (%)", "%") if more else ("accuracy", ".3f")
+    columns = (Column("accuracy", head, ("low", "high"), form), *more, Column("num_labels", "labels"))
     return Table("labelers", title, "worker", columns, rows, missing="no label given")
 
 

@@ -31,6 +31,10 @@ from jtruth.tables.posterior import Cells, TablePosterior, estimates
 from jtruth.testing.multiclass import CountDraws
 from jtruth.testing.steps import FixedPoint
 
+_ORDER = ("accuracy", "recall", "specificity", "false_alarm_rate", "precision", "f1", "kappa", "mcc")
+_EQUAL = 0.0005  # two numbers that look the same in a table
+AS_VOTE = "Without verified labels, the best estimate is the majority-vote score."
+
 
 @dataclass(frozen=True, repr=False)
 class Evaluation(Answer):
@@ -69,6 +73,7 @@ class Evaluation(Answer):
     suspicious: tuple[Check, ...] = ()  # what is odd in the labels, as `inspect_labels` finds it
     headline: tuple[str, ...] = parts.OF_ONE_CLASS  # metrics of the first sentence
     positive_chosen: str = ""  # how the positive class was, in words
+    graded: str = ""  # who or what is graded, in words
     verified: np.ndarray | None = None  # of a judge of two classes: (2, 2) counts of samples of known class
 
     @property
@@ -292,7 +297,7 @@ def evaluation_blocks(
         block.warning_notes(tuple(dict.fromkeys((*result.warnings, *doubts)))),
         block.sentence_notes("advice", "What would narrow the intervals", result.advice, "do"),
         how(("method", result.method), ("target", f"{result.target}, {parts.ABOUT[result.target]}"),
-            ("interval", kind), ("assumption of the width", result.rests_on),
+            ("interval", kind), ("judge", _youden(result)), ("assumption of the width", result.rests_on),
             *(("assumption", text) for text in (*alone, *result.assumed)),
             ("class prior", prior)),
         facts_of(result, "method", "target", "level", "key", "num_samples", "num_labelers", "num_labels",
@@ -302,9 +307,10 @@ def evaluation_blocks(
     ]  # fmt: skip
     truth = f"{number_of(result.num_gold, 'true label')} known" if result.num_gold else "no true label known"
     about, sentence = f"{parts.counts_text(result)}; key {result.key}", _headline(result, rows, kind)
-    alarms, doubt = parts.first_lines(result.checks, result.warnings), parts.loudest(result.checks)
+    alarms = parts.first_lines(result.checks, result.warnings)
+    doubt = parts.loudest(result.checks, bool(result.num_gold or result.rests_on))
     question = f"How good is the classifier, with {truth}?"
-    return Document(question, about, sentence, tuple(blocks), alarms, doubt, lines=_lines(result))
+    return Document(question, about, sentence, tuple(blocks), alarms, lines=_lines(result), **doubt)
 
 
 def _lines(result: Evaluation) -> tuple[str, ...]:
@@ -312,12 +318,20 @@ def _lines(result: Evaluation) -> tuple[str, ...]:
     if "recall" not in result.headline:
         return ()
     first = positive_line(result.classes, result.positive, result.positive_chosen)
+    if len(result.classes) > 2:
+        first = f"{first.removesuffix('.')} (of precision, recall and F1)."
     if result.verified is None:
         return (first,)
     called = float(result.confusion_matrix[:, 1].sum() / result.num_samples)
     worth = one_judge.worth_words(result.posterior, result.verified, called, result.classes, 1, result.level)
     words = one_judge.confusion_words(result.verified, result.classes)
-    return tuple(filter(None, (first, words, worth)))
+    return first, f"{words} {worth}".strip()
+
+
+def _youden(result: Evaluation) -> str:
+    if result.verified is None:
+        return ""
+    return one_judge.youden_words(result.posterior, result.verified, result.level)
 
 
 def _other_target(result: Evaluation) -> dict[str, Any]:
@@ -335,7 +349,7 @@ def _other_target(result: Evaluation) -> dict[str, Any]:
 def _headline(result: Evaluation, rows: Mapping[str, Row], kind: str) -> str:
     if all(row["mean"] is None for row in rows.values()):
         return "Not identified: these labels do not determine how good the classifier is."
-    sure, open_, ends = [], [], ("mean",) if result.method in TAKEN else ("mean", "low", "high")
+    texts, wide, ends = [], [], ("mean",) if result.method in TAKEN else ("mean", "low", "high")
     said = {} if result.verified is None else one_judge.NAMES
     few = next((text for text in result.warnings if text.startswith(parts.FEW_GOLD)), "")
     few = few.removeprefix(parts.UNCERTAIN).partition(". ")[0]
@@ -343,27 +357,33 @@ def _headline(result: Evaluation, rows: Mapping[str, Row], kind: str) -> str:
     if result.verified is not None:
         true = dict(zip(("specificity", "recall"), result.verified.sum(axis=1), strict=True))
         rare = {name for name, number in true.items() if number < parts.FEW}
-    for name in (name for name in result.headline if name in rows):
-        row = rows[name]
+    names = sorted((name for name in result.headline if name in rows), key=_place)
+    for name in names:
+        row, title = rows[name], said.get(name) or parts.metric_title(name)
         signed, values = name in ("kappa", "mcc"), [row[end] for end in ends]  # these go from -1 to 1
-        named = "" if sure or result.method in TAKEN else kind.replace("posterior ", "")
-        text = cell_text(values, ".2f", "undefined") if signed else share_text(values, named)
+        known = bool(texts) or result.method in TAKEN
+        kind_of = "" if known else parts.plain_interval(kind)
+        value = cell_text(values, ".2f", "undefined") if signed else share_text(values, kind_of)
+        texts.append(f"{title} {value}")
         part = 0.5 if signed else 1.0
         low, high = (None if row[end] is None else part * row[end] for end in ("low", "high"))
-        if parts.undetermined(low, high) or (few and name in rare):
-            open_.append(said.get(name, parts.metric_title(name)))
-        else:
-            sure.append(f"{said.get(name, parts.metric_title(name))} {text}")
-    truth = TAKEN.get(result.method) or parts.taken_as_true(result.num_gold, result.num_calibration)
-    about, why = parts.ABOUT[result.target], few
+        wide += [title] * (parts.undetermined(low, high) or bool(few and name in rare))
+    why = few
     if not why and result.interval_kind == parts.PREDICTIVE:
-        why = "labelers can share mistakes that no label shows"
-    texts = [f"{series(sure)} {about}"] if sure else []
-    if open_:
-        whole = "The data say little about" if result.num_gold else "The labels alone say little about"
-        which = "" if sure else f" {about} ({kind}s)"
-        texts.append(f"{whole} {series(open_)}{which}{f': {why}' if why else ''}")
-    return " ".join(f"{text[0].upper()}{text[1:]}." for text in (*texts, truth))
+        why = parts.SHARED
+    first = f"{series(texts)} {parts.ABOUT[result.target]}"
+    which = f"intervals of {series(wide)} are" if 1 < len(wide) < len(names) else "intervals are"
+    which = f"interval of {wide[0]} is" if len(wide) == 1 else which
+    doubt = [f"the {which} wide{f': {why}' if why else ''}"] if wide else []
+    random = parts.RANDOM_GOLD in result.warnings
+    truth = TAKEN.get(result.method) or parts.taken_as_true(result.num_gold, result.num_calibration, random)
+    first = f"{plain(result.graded)}: {first}" if result.graded else f"{first[0].upper()}{first[1:]}"
+    return ". ".join((first, *(f"{text[0].upper()}{text[1:]}" for text in (*doubt, truth)))) + "."
+
+
+def _place(name: str) -> float:
+    """Of a metric in sentences and tables; those without one stay behind these."""
+    return _ORDER.index(name) if name in _ORDER else _ORDER.index("kappa") - 0.5
 
 
 def _metrics(result: Evaluation, rows: Mapping[str, Row], kind: str) -> list[Block]:
@@ -381,7 +401,8 @@ def _metrics(result: Evaluation, rows: Mapping[str, Row], kind: str) -> list[Blo
     ]  # fmt: skip
     exact = result.method in TAKEN
     mean = Column("mean", "mean") if exact else Column("mean", "estimate [interval]", ("low", "high"))
-    columns = [mean, Column("sd", "sd")] + ([Column("majority_vote", "majority vote")] if naive else [])
+    columns = [mean, Column("sd", "SD", detail=True)]
+    columns += [Column("majority_vote", "against the majority vote")] if naive else []
     notes = [f"The widths assume: {result.rests_on}."] if result.rests_on else []
     never = {n: row["probability_defined"] or 0.0 for n, row in rows.items()}
     some = [f"{title(n)} ({1 - p:.2g})" for n, p in never.items() if 0 < p < 1 - 1e-6]
@@ -390,15 +411,21 @@ def _metrics(result: Evaluation, rows: Mapping[str, Row], kind: str) -> list[Blo
     notes += [f"Macro averages leave out classes without a value: {', '.join(lost[:10])}."] if lost else []
     nothing = all(row["mean"] is None for row in rows.values())
     blocks: list[Block] = [
-        Table("metrics", "Metrics" if exact else f"Metrics, with {kind}s", "metric", tuple(columns), main,
-              " ".join(notes), "majority_vote", missing="not identified" if nothing else "undefined",
-              by_name=True, aside=("majority_vote",), say=lambda name: said.get(name) or title(name))
+        Table("metrics", "Metrics" if exact else f"Metrics, with {kind}s and standard deviations (SD)",
+              "metric", tuple(columns), main, " ".join(notes), "majority_vote",
+              missing="not identified" if nothing else "undefined", by_name=True,
+              aside=("majority_vote",), say=lambda name: said.get(name) or title(name),
+              order=sorted(range(len(main)), key=lambda k: _place(main[k]["metric"])))
     ]  # fmt: skip
     if of:
         heads = tuple(dist_column(m, title(m), ".2f") for m in next(iter(of.values())))
         each = [{"class": c, **{m: rows[n] for m, n in names.items()}} for c, names in of.items()]
-        blocks.append(Table("by_class", "Every class", "class", heads, each, missing="undefined",
+        blocks.append(Table("by_class", "Metrics of each class", "class", heads, each, missing="undefined",
                             by_name=True))  # fmt: skip
+    equal = [abs(row["mean"] - row["majority_vote"]) < _EQUAL for row in main if row["metric"] in
+             result.headline and row["mean"] is not None and row["majority_vote"] is not None]  # fmt: skip
+    if result.interval_kind == parts.PREDICTIVE and equal and all(equal):
+        blocks.append(block.sentence_notes("", "", [AS_VOTE], "look"))
     return [*blocks, facts(metrics={name: rows[name] for name in rows if name in single})]
 
 

@@ -2,6 +2,7 @@
 
 One assumption: two classes by the walk of `jtruth.testing.binary.chain` over the bins, given error rates or
 draws of them; more by `count_posterior`, or `fit_joint` with the bins as predictions, rows Dirichlet(2/bins).
+Error rates of other items (`calibrated`) are draws of them too, each with the class shares that it implies.
 
 Nobody vouches: twelve bins, for the prior of a row then says little. Half of their mass is that of the
 positives by the labels, else few bins hold them (`bin_edges`). Readings of the labels give draws of that
@@ -11,25 +12,30 @@ gold there are draws of the table of bins (`gold.tables`).
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from jtruth import _validation as check
-from jtruth._host import log_odds
+from jtruth._host import log, log_odds
 from jtruth._one_line import one_line
-from jtruth._random import Key, stream
-from jtruth.evaluation import inputs
+from jtruth._random import Key, host_rng, stream
+from jtruth.answers.blocks import share_text
+from jtruth.answers.data import dist_row
+from jtruth.answers.require import Quantity
+from jtruth.evaluation import inputs, one_judge, parts
 from jtruth.evaluation.assumptions.model_error import OVERALL, PredictiveTable, dist_of
 from jtruth.evaluation.assumptions.registry import drawn_rates
+from jtruth.evaluation.by_draws import rows_drawn, tables_drawn
+from jtruth.evaluation.calibrated import Calibrated
 from jtruth.evaluation.checks.prior_sensitivity import doubts_of, table_doubts
 from jtruth.evaluation.gold.tables import learned_table
 from jtruth.learning.joint.guard import check_identified
 from jtruth.learning.joint.inputs import DirichletPriors
 from jtruth.learning.joint.posterior import JointPosterior, fit_joint
 from jtruth.stats.draws import DrawsEstimate
-from jtruth.stats.estimates import check_level
+from jtruth.stats.estimates import Estimate, check_level
 from jtruth.tables.curves import Band, Curves, against_rest, curves, whole_roc
 from jtruth.tables.new_samples import new_tables
 from jtruth.tables.posterior import TableDraws, thinned
@@ -44,6 +50,78 @@ RARE = (
     "One class is rare. Areas estimated by gold are then often too low: on public data, 95 % intervals "
     "covered about half of them. Metrics of predictions are not affected."
 )
+
+
+Number = float | int
+AT = ("accuracy", "recall", "specificity", "precision", "false_alarm_rate")  # rates at a threshold
+
+
+class AtThreshold(NamedTuple):
+    """What predicting positive at or above a threshold brings."""
+
+    threshold: float  # infinite: nothing is predicted positive; minus infinity: everything
+    false_alarm_rate: Estimate
+    recall: Estimate
+    precision: Estimate
+    accuracy: Estimate
+    specificity: Estimate
+    cost: Estimate | None = None  # mean of a sample
+    cheapest: tuple[float, float] | None = None  # the level's middle part of the thresholds that are cheapest
+
+    __repr__ = one_line
+
+    def row(self, level: float) -> dict[str, Any]:
+        """Plain values; an infinite threshold is None."""
+        where = {np.inf: "nothing", -np.inf: "everything"}.get(self.threshold, f"{self.threshold:g}")
+        cells: dict[str, Any] = {"threshold": self.threshold, "from": where}
+        for name in (*AT, "cost"):
+            dist = getattr(self, name)
+            cells[name] = None if dist is None else dist_row(dist, level)
+        return cells | {"cheapest": self.cheapest}
+
+    def sentence(self, level: float) -> str:
+        """Accuracy, sensitivity and specificity there, in words."""
+        text = ", ".join(
+            f"{one_judge.NAMES.get(name, name)} {share_text([dist.mean, *dist.interval(level)[:2]])}"
+            for name, dist in ((name, getattr(self, name)) for name in AT[:3])
+        )
+        cheapest = "" if self.cost is None else f" (mean cost {parts.interval_text(self.cost, level)})"
+        where = f"At threshold {self.threshold:g}"
+        if np.isinf(self.threshold):
+            where = f"With {'no' if self.threshold > 0 else 'every'} sample called positive"
+        return f"{where}: {text}{cheapest}."
+
+
+def checked_cost(cost: tuple[Number, Number]) -> tuple[float, float]:
+    """Costs of a false positive and of a false negative as they can be, or ValueError."""
+    costs = np.asarray(cost, np.float64)
+    if costs.shape != (2,) or not np.isfinite(costs).all() or (costs < 0).any() or not costs.any():
+        raise ValueError(
+            f"cost is {cost}; give the costs of a false positive and of a false negative, neither negative "
+            "and not both 0"
+        )
+    return float(costs[0]), float(costs[1])
+
+
+def quantities(
+    areas: Mapping[str, Estimate], share: float, asked: Sequence[AtThreshold]
+) -> dict[str, Quantity]:
+    """Numbers that may be required, by name; `share` is that of the positives.
+
+    A rate x is about a part of the items, so one verified item says of it what x (1 - x) over that part does.
+    The variance of an area x by n items of the rarer class is at most x (1 - x) / n (Birnbaum and Klose
+    1957).
+    """
+    named, part = dict(areas), {"auc": min(share, 1 - share), "average_precision": share}
+    for one in asked:
+        called = share * one.recall.mean + (1 - share) * one.false_alarm_rate.mean
+        named |= {name: getattr(one, name) for name in AT}
+        part |= {"accuracy": 1.0, "recall": share, "precision": called}
+        part |= dict.fromkeys(("specificity", "false_alarm_rate"), 1 - share)
+    return {
+        name: Quantity(dist, dist.mean * (1 - dist.mean) / max(part[name], 1e-9))
+        for name, dist in named.items()
+    }
 
 
 class PredictiveCurves(NamedTuple):
@@ -61,7 +139,7 @@ class PredictiveCurves(NamedTuple):
         return next(iter(self.readings.values())).num_thresholds
 
     def dist(
-        self, of: Callable[[Curves], DrawsEstimate], bounds: tuple[float | int, float | int] = (0, 1)
+        self, of: Callable[[Curves], DrawsEstimate], bounds: tuple[Number, Number] = (0, 1)
     ) -> DrawsEstimate:
         """Predictive distribution of a number of the curve; of what every curve has, that number."""
         draws, (low, high) = {name: of(one).draws for name, one in self.readings.items()}, map(float, bounds)
@@ -130,6 +208,8 @@ def learned_curves(
 
 _DRAWS, _WALKS, _RATE_DRAWS, _COARSE = 4000, 2000, 50, 4
 _RATES_AT_ONCE = 20_000_000  # numbers in the array of all samples' log-odds by drawn error rates
+_FEWEST_RATES, _MOST_RATES, _LEAST = 40, 200, 1e-6  # drawn from a calibration; the least share of a class
+_SWEEPS, _APART = 200, 20  # of Gibbs sampling of more than two classes, and between those that are kept
 _MOST_BINS = 200
 _PURE, _MOVED = 0.1, 1 / 3  # the other prior, Dirichlet(.1) over bins; of the interval's width
 PRIOR_DRIVEN = (
@@ -245,17 +325,50 @@ def _learned(
     key, coarse = data.key, bin_edges(values, _COARSE)
     rough, symbols = np.searchsorted(coarse, values, side="right"), max(coarse.size + 1, 2)
     fit = rates_with(rough, symbols, data, stream(key, "score rates"))
-    number = max(int(coded.max()) + 1, 2)
     odds, prior = odds_given_rates(fit, data, _RATE_DRAWS)
-    each = _WALKS // len(odds)
+    given = "" if data.prior is None else GIVEN[0]
+    tables, doubts = _given_rates(odds, prior, coded, data, given)
+    return tables, (*fit.warnings, *doubts, *doubts_of(_area(fit, data.positive), fit, 0.95))
+
+
+def _given_rates(
+    odds: np.ndarray, prior: np.ndarray, coded: np.ndarray, data: inputs.Inputs, given: str = ""
+) -> tuple[Tables, tuple[str, ...]]:
+    """Tables of two classes by some draws of error rates and prior, `_WALKS` in all, and what is doubtful."""
+    number, key, each = max(int(coded.max()) + 1, 2), data.key, _WALKS // len(odds)
     walks = symbol_walk(odds, coded, number, prior, stream(key, "tables given rates"), each * len(odds))
     pure = [
         symbol_chain(odds[k], coded, number, _PURE).tables(stream(key, "another prior given rates", k), each)
         for k in range(0, len(odds), 5)
     ]
-    given = "" if data.prior is None else GIVEN[0]
-    tables, doubts = _walked(walks, np.concatenate([one.counts for one in pure]), data.positive, given)
-    return tables, (*fit.warnings, *doubts, *doubts_of(_area(fit, data.positive), fit, 0.95))
+    return _walked(walks, np.concatenate([one.counts for one in pure]), data.positive, given)
+
+
+def calibrated_tables(
+    data: inputs.Inputs, coded: Int[np.ndarray, " samples"], found: Calibrated
+) -> tuple[Tables, tuple[str, ...]]:
+    """Draws of tables of bins by error rates that other items show, and what is doubtful.
+
+    The draws of error rates are taken evenly along how good they are, so that few of them have the tails.
+    """
+    classes, order = len(data.classes), np.argsort(np.trace(found.verdict_rates, axis1=1, axis2=2))
+    few = int(np.clip(_RATES_AT_ONCE // coded.size, _FEWEST_RATES, _MOST_RATES))
+    some = order[((np.arange(few) + 0.5) * len(order) / few).astype(int)]
+    rates, shares = np.maximum(found.verdict_rates[some], 1e-12), np.clip(found.new[some], _LEAST, 1 - _LEAST)
+    if classes == 2:
+        odds = log(rates[:, 1]) - log(rates[:, 0]) + log(shares[:, 1:]) - log(shares[:, :1])
+        return _given_rates(odds[:, found.verdict], shares[:, 1], coded, data)
+    rng, number = host_rng(data.key, "tables by calibration"), max(int(coded.max()) + 1, 2)
+    cell, times = np.unique(found.verdict * number + coded, return_counts=True)
+    verdict, of_bin = np.divmod(cell, number)
+    given, one_hot = np.moveaxis(shares[:, :, None] * rates[:, :, verdict], 1, 2), np.eye(number)[of_bin]
+    table, kept = np.zeros((few, classes, number)), []
+    for sweep in range(_SWEEPS):  # each draw of the error rates is a chain
+        k = rows_drawn(table + 2.0 / number, rng)
+        table = tables_drawn(given * np.moveaxis(k[:, :, of_bin], 1, 2), times, one_hot, rng)
+        if 2 * sweep >= _SWEEPS and sweep % _APART == 0:
+            kept.append(table)
+    return np.concatenate(kept).astype(np.int64), ()
 
 
 def rates_with(

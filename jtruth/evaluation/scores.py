@@ -11,19 +11,19 @@ areas take the classes to vary together entirely (the same quantile of each): th
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
-from typing import Any, NamedTuple, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 from jaxtyping import Array, Float
 
-from jtruth._one_line import one_line
 from jtruth._random import Stated, stated, stream
 from jtruth._validation import choose, positive_line
 from jtruth._validation.in_range import check_shape
 from jtruth.answers import Answer, Column, Curve, Document, Table
-from jtruth.answers.blocks import check_notes, dist_column, facts, facts_of, how, share_text, warning_notes
+from jtruth.answers.blocks import check_notes, dist_column, facts, facts_of, how, warning_notes
 from jtruth.answers.data import dist_row, plain_json
-from jtruth.evaluation import inputs, one_judge, parts
+from jtruth.answers.require import Gate, Quantity, one_of, require
+from jtruth.evaluation import calibrated, inputs, one_judge, parts
 from jtruth.evaluation import score_tables as tables
 from jtruth.evaluation.assumptions.model_error import rests_on
 from jtruth.evaluation.assumptions.registry import ASSUMPTIONS, INDEPENDENT, granted
@@ -31,51 +31,15 @@ from jtruth.evaluation.checks import first_look
 from jtruth.evaluation.checks.of_labels import REFUSED, refusal
 from jtruth.evaluation.gold.tables import BY_GOLD
 from jtruth.evaluation.inputs import Judging
+from jtruth.evaluation.score_tables import AT, AtThreshold, Number, checked_cost
 from jtruth.labels import Labels
 from jtruth.stats.draws import DrawsEstimate
+from jtruth.stats.elsewhere import verdicts_by_one_rule
 from jtruth.stats.estimates import Estimate
 from jtruth.tables.curves import Band, Curves, against_rest, curves
 
 AREAS = {"auc": "area under the ROC curve", "average_precision": "average precision"}
-Number = float | int
 AnyCurves = Curves | tables.PredictiveCurves
-_AT = ("accuracy", "recall", "specificity", "precision", "false_alarm_rate")  # rates at a threshold
-
-
-class AtThreshold(NamedTuple):
-    """What predicting positive at or above a threshold brings."""
-
-    threshold: float  # infinite: nothing is predicted positive; minus infinity: everything
-    false_alarm_rate: Estimate
-    recall: Estimate
-    precision: Estimate
-    accuracy: Estimate
-    specificity: Estimate
-    cost: Estimate | None = None  # mean of a sample
-    cheapest: tuple[float, float] | None = None  # the level's middle part of the thresholds that are cheapest
-
-    __repr__ = one_line
-
-    def row(self, level: float) -> dict[str, Any]:
-        """Plain values; an infinite threshold is None."""
-        where = {np.inf: "nothing", -np.inf: "everything"}.get(self.threshold, f"{self.threshold:g}")
-        cells: dict[str, Any] = {"threshold": self.threshold, "from": where}
-        for name in (*_AT, "cost"):
-            dist = getattr(self, name)
-            cells[name] = None if dist is None else dist_row(dist, level)
-        return cells | {"cheapest": self.cheapest}
-
-    def sentence(self, level: float) -> str:
-        """Accuracy, sensitivity and specificity there, in words."""
-        text = ", ".join(
-            f"{one_judge.NAMES.get(name, name)} {share_text([dist.mean, *dist.interval(level)[:2]])}"
-            for name, dist in ((name, getattr(self, name)) for name in _AT[:3])
-        )
-        cheapest = "" if self.cost is None else f" (mean cost {parts.interval_text(self.cost, level)})"
-        where = f"At threshold {self.threshold:g}"
-        if np.isinf(self.threshold):
-            where = f"With {'no' if self.threshold > 0 else 'every'} sample called positive"
-        return f"{where}: {text}{cheapest}."
 
 
 @dataclass(frozen=True, repr=False)
@@ -95,6 +59,7 @@ class ScoreEvaluation(Answer):
     key: Stated
     interval_kind: str = "posterior"  # or "predictive"
     num_gold: int = 0
+    num_calibration: int = 0  # verified items of other data, which say how the judges err
     target: str = parts.POPULATION  # or "in-sample"
     asked: tuple[AtThreshold, ...] = ()  # what a threshold and a cost that were stated bring
     checks: tuple[parts.Check, ...] = ()  # alarms that stand above the answer
@@ -180,6 +145,16 @@ class ScoreEvaluation(Answer):
         mean = None if cost is None else dist(lambda c: c.cost_at(k, *cost), (0, max(cost)))
         return AtThreshold(float(self.thresholds[k]), *rates, cost=mean)
 
+    @property
+    def quantities(self) -> dict[str, Quantity]:
+        """What may be required: the areas, and rates at the threshold that was asked for."""
+        areas = {name: getattr(self, name) for name in AREAS}
+        return tables.quantities(areas, self.counted.dist(attrgetter("share")).mean, self.asked[:1])
+
+    def require(self, *requirements: str, confidence: float = 0.95) -> Gate:
+        """The verdict on "auc >= .8", or "recall >= .9" at the threshold; see `jtruth.answers.require`."""
+        return require(self, one_of(self.quantities), requirements, confidence, self.num_gold, "auc >= .8")
+
     def blocks(self) -> Document:
         """The question, the answer and what stands behind it, for all faces."""
         kind = parts.interval_title(self.level, self.interval_kind)
@@ -194,7 +169,7 @@ class ScoreEvaluation(Answer):
         if np.isfinite(self.hidden):
             note = f"Binning error of the area: at most {self.hidden:.3f}; the area without bins lies in "
             note += f"[{low:.3f}, {high:.3f}]."
-        known = [n for n in (*_AT, "cost") if any(getattr(one, n) is not None for one in self.asked)]
+        known = [n for n in (*AT, "cost") if any(getattr(one, n) is not None for one in self.asked)]
         columns = tuple(
             dist_column(name, one_judge.NAMES.get(name, name.replace("_", " "))) for name in known
         )
@@ -209,12 +184,12 @@ class ScoreEvaluation(Answer):
             *score_curves({"": self}), check_notes(self.checks), warning_notes(self.warnings),
             how(("interval", kind), ("target", self.target), ("assumption", self.assumption)),
             facts_of(self, "key", "target", "interval_kind", "assumption", "level", "positive",
-                     "positive_chosen", "num_gold"),
+                     "positive_chosen", "num_gold", "num_calibration"),
             facts(**areas, in_sample=in_sample, num_bins=self.edges.size + 1, hidden_by_bins=self.hidden,
                   auc_of_scores={"low": low, "high": high}),
         )  # fmt: skip
         text = parts.interval_text(self.auc, self.level)
-        kind, truth = kind.replace("posterior ", ""), parts.taken_as_true(self.num_gold)
+        kind, truth = kind.replace("posterior ", ""), parts.taken_as_true(self.num_gold, self.num_calibration)
         sentence = f"The area under the ROC curve is {text} {parts.ABOUT[self.target]} ({kind}; {truth})."
         about = f"{self.edges.size + 1} bins of scores; key {self.key}"
         lines = (positive_line(self.classes, self.positive, self.positive_chosen),
@@ -243,17 +218,6 @@ def _area(dist: Estimate, level: float) -> dict[str, Any]:
     return {name: row[name] for name in ("mean", "low", "high")}
 
 
-def checked_cost(cost: tuple[Number, Number]) -> tuple[float, float]:
-    """Costs of a false positive and of a false negative as they can be, or ValueError."""
-    costs = np.asarray(cost, np.float64)
-    if costs.shape != (2,) or not np.isfinite(costs).all() or (costs < 0).any() or not costs.any():
-        raise ValueError(
-            f"cost is {cost}; give the costs of a false positive and of a false negative, neither negative "
-            "and not both 0"
-        )
-    return float(costs[0]), float(costs[1])
-
-
 AVERAGES = ("macro", "weighted")
 _MOST_CURVES = 6  # that can be told apart
 
@@ -279,6 +243,15 @@ class ClassScores(Answer):
     def interval_kind(self) -> str:
         """A posterior, or predictive."""
         return next(iter(self.each.values())).interval_kind
+
+    def require(self, *requirements: str, confidence: float = 0.95) -> Gate:
+        """The verdict on "auc >= .8", the mean of all classes, or "auc[cat] >= .8"."""
+        found = {f"{area}[{c}]": one.quantities[area] for c, one in self.each.items() for area in AREAS}
+        for area in AREAS:  # as if its items were those of the class of which they say least
+            most = max(q.variance for name, q in found.items() if name.startswith(area))
+            found[area] = Quantity(getattr(self, area)["macro"], most)
+        num_gold = next(iter(self.each.values())).num_gold
+        return require(self, one_of(found), requirements, confidence, num_gold, "auc >= .8")
 
     def blocks(self) -> Document:
         """The question, the answer and what stands behind it, for all faces."""
@@ -307,7 +280,8 @@ class ClassScores(Answer):
             "The mean area under the ROC curve (one class against the rest)",
             parts.ABOUT[first.target],
         )
-        sentence = f"{what} is {text} {about} ({kind}; {parts.taken_as_true(first.num_gold)})."
+        truth = parts.taken_as_true(first.num_gold, first.num_calibration)
+        sentence = f"{what} is {text} {about} ({kind}; {truth})."
         about = f"{len(self.each)} classes; key {self.key}"
         alarms = parts.first_lines(self.checks, self.warnings)
         return Document("How well do the scores rank?", about, sentence, blocks, alarms)
@@ -320,6 +294,7 @@ def evaluate_scores(
     bins: int = 20,
     threshold: Number | None = None,
     cost: tuple[Number, Number] | None = None,
+    calibration: Any = None,
     positive: int | str | None = None,
     target: str = parts.POPULATION,
     **how: Unpack[Judging],
@@ -333,6 +308,7 @@ def evaluate_scores(
         bins: most bins of scores, 2 to 200.
         threshold: a decision to judge: positive at or above this score.
         cost: of a false positive and of a false negative; the threshold of the lowest cost is looked for.
+        calibration: as for `evaluate`; the score is independent of the labelers given the class.
         positive: code or name of the class that high scores speak for; if None chosen as by `evaluate`.
         target: "population", new samples of the same kind, or "in-sample", these samples.
         how: see `Judging`; the prior is needed where the noise is known.
@@ -355,9 +331,7 @@ def evaluate_scores(
     (True, 5, True)
     """
     asked_cost = None if cost is None else checked_cost(cost)
-    data = inputs.read_one_assumption("evaluate_scores", None, labels, how, positive=positive)
-    choose("target", target, parts.TARGETS)
-    data.target = target
+    data, found = _read("evaluate_scores", labels, calibration, target, how, positive)
     if len(data.classes) != 2:
         raise ValueError(
             f"scores rank two classes, but there are {len(data.classes)}: {data.classes}; give "
@@ -366,7 +340,7 @@ def evaluate_scores(
     if threshold is not None and not np.isfinite(threshold):
         raise ValueError(f"threshold is {threshold}; give a finite score")
     values = tables.finite_scores(inputs.aligned(scores, "scores", data))
-    result = judged(data, values, bins, threshold)
+    result = judged(data, values, bins, threshold, found)
     asked = []
     if threshold is not None:
         score = _at_or_above(values, threshold)
@@ -379,21 +353,43 @@ def evaluate_scores(
         *first_look.row_numbers(values, data), *first_look.backward_scores(values, data),
         *first_look.threshold_outside(values, threshold, share),
     )  # fmt: skip
-    return replace(result, asked=tuple(asked), checks=(*first_look.look_at(data, {}), *odd))
+    return replace(result, asked=tuple(asked), checks=(*first_look.look_at(data, {}), *odd, *result.checks))
+
+
+def _read(
+    asked: str, labels: Any, calibration: Any, target: str, how: Judging, positive: Any = None
+) -> tuple[inputs.Inputs, calibrated.Calibrated | None]:
+    """Checked input, and what items judged elsewhere say of it, if there are any."""
+    choose("target", target, parts.TARGETS)
+    if calibration is not None:
+        labels, calibration = calibrated.together(labels, calibration, **how)
+    data = inputs.read_one_assumption(asked, None, labels, how, positive=positive)
+    data.target = target
+    if calibration is None:
+        return data, None
+    one_symbol = replace(data, symbols=np.ones((len(data.classes), 1)))
+    return data, calibrated.by_calibration(one_symbol, calibration, hard=verdicts_by_one_rule)
 
 
 def judged(
-    data: inputs.Inputs, values: Float[np.ndarray, " samples"], bins: int, threshold: Number | None = None
-) -> ScoreEvaluation:
-    """The answer for the class `data.positive` against the rest."""
-    opinion = first_look.labels_opinion(data)[:, data.positive] if data.open else None
-    edges = tables.bin_edges(values, min(bins, tables.BINS) if data.open else bins, opinion)
+    data: inputs.Inputs, values: Float[np.ndarray, " samples"], bins: int, threshold: Number | None = None,
+    found: calibrated.Calibrated | None = None,
+) -> ScoreEvaluation:  # fmt: skip
+    """The answer for the class `data.positive` against the rest; `found` by a calibration."""
+    learned = data.open and found is None
+    opinion = first_look.labels_opinion(data)[:, data.positive] if learned else None
+    edges = tables.bin_edges(values, min(bins, tables.BINS) if learned else bins, opinion)
     if threshold is not None:
         inner = _at_or_above(values, threshold)
         edges = np.union1d(edges, [inner] if values.min() < inner < np.inf else [])
     coded = np.searchsorted(edges, values, side="right")
-    kind = "posterior"
-    if not data.open:
+    kind, basis = "posterior", {}
+    if found is not None:
+        drawn, doubts = tables.calibrated_tables(data, coded, found)
+        basis = found.basis | {"assumption": calibrated.ASSUMED + calibrated.APART}
+        whole, doubts = curves(against_rest(drawn, data.positive)), (*found.warnings, *doubts)
+        assumed = ""
+    elif not data.open:
         drawn, doubts = tables.score_tables(data, coded, values)
         whole, assumed = curves(against_rest(drawn, data.positive)), granted(INDEPENDENT)
     else:
@@ -407,11 +403,12 @@ def judged(
         whole = tables.for_new(whole, stream(data.key, "curves of new samples"))
     equal = () if edges.size else ("All scores are equal, so they rank nothing, and the area is 1/2.",)
     auc, average, hidden = (_about(whole, counted, attrgetter(name)) for name in (*AREAS, "hidden"))
-    return ScoreEvaluation(
+    answer = ScoreEvaluation(
         auc, average, whole, counted, assumed, edges, hidden.mean, data.classes[data.positive], data.level,
-        (*doubts, *data.notes, *equal), data.stated, kind, data.num_gold, data.target,
+        (*doubts, *data.notes, *equal), data.stated, kind, data.num_gold, target=data.target,
         positive_chosen=data.chosen, classes=data.classes,
     )  # fmt: skip
+    return replace(answer, **basis)
 
 
 def _about(
@@ -430,8 +427,8 @@ def _at_or_above(values: np.ndarray, threshold: Number) -> float:
 
 
 def evaluate_class_scores(
-    scores: Any, labels: Labels | np.ndarray | Array, *, bins: int = 8, target: str = parts.POPULATION,
-    **how: Unpack[Judging],
+    scores: Any, labels: Labels | np.ndarray | Array, *, bins: int = 8, calibration: Any = None,
+    target: str = parts.POPULATION, **how: Unpack[Judging],
 ) -> ClassScores:  # fmt: skip
     """How well does a column of scores for each class separate it from the rest, judged by noisy labels?
 
@@ -440,6 +437,7 @@ def evaluate_class_scores(
             task id, its columns by class.
         labels: `Labels`, or the array log p(z_i | y_i = c) of shape (samples, classes).
         bins: most bins of a column.
+        calibration: as for `evaluate_scores`.
         target: "population", new samples of the same kind, or "in-sample", these samples.
         how: as for `evaluate_scores`. Each class is fitted by itself.
 
@@ -454,9 +452,7 @@ def evaluate_class_scores(
     >>> list(found.each), bool(found.auc["macro"].mean > 0.8)
     (['0', '1', '2'], True)
     """
-    data = inputs.read_one_assumption("evaluate_class_scores", None, labels, how)
-    choose("target", target, parts.TARGETS)
-    data.target = target
+    data, found = _read("evaluate_class_scores", labels, calibration, target, how)
     try:
         columns = np.asarray(inputs.aligned_table(scores, "scores", data), np.float64)
     except (TypeError, ValueError) as error:
@@ -471,10 +467,12 @@ def evaluate_class_scores(
         )
     for c, name in enumerate(data.classes):
         key = stream(data.key, "scores of class", c)
-        by_class[name] = judged(replace(data, positive=c, key=key, stated=stated(key)), columns[:, c], bins)
+        part = replace(data, positive=c, key=key, stated=stated(key))
+        by_class[name] = judged(part, columns[:, c], bins, found=found)
     named = enumerate(data.classes)
     rows = [first_look.row_numbers(columns[:, c], data, f"scores of {n!r}") for c, n in named]
-    alarms = (*first_look.look_at(data, {}), *sum(rows, ()), *first_look.backward_columns(columns, data))
+    alarms = (*first_look.look_at(data, {}), *sum(rows, ()), *first_look.backward_columns(columns, data),
+              *(found.basis["checks"] if found else ()))  # fmt: skip
     weights = np.array([one.counted.dist(attrgetter("share")).mean for one in by_class.values()])
     shares = {"macro": np.full(weights.size, 1 / weights.size), "weighted": weights / weights.sum()}
     auc, precision = (

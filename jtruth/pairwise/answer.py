@@ -17,7 +17,7 @@ from jtruth._random import Stated, as_key, host_rng, seeded, stated, stream
 from jtruth._validation import choose
 from jtruth._validation.words import number_of, plain
 from jtruth.answers import Answer, Column, Document, Table, facts, how, warning_notes
-from jtruth.answers.blocks import dist_column
+from jtruth.answers.blocks import dist_column, share_text
 from jtruth.evaluation.assumptions import model_error, ranges
 from jtruth.evaluation.assumptions.registry import INDEPENDENT
 from jtruth.evaluation.gold.shares import POST_STRATIFIED, prevalence
@@ -33,7 +33,7 @@ from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import check_level
 
 _MOST_PAIRS, _MOST_JUDGES, _MOST_RANKS = 500, 200, 12
-TRUTH, _CORRECTED = "truth", "corrected for errors"
+TRUTH, _ALLOWING = "truth", "allowing for judge errors"
 _NO_MODEL = NO_MODEL.partition(" ({}")[0]  # true of judges' answers alone, which are not asked beside gold
 AS_GIVEN = "answers as given, not corrected for the judges' errors"
 NOT_CORRECTED = (
@@ -83,7 +83,7 @@ class Preferences(Answer):
             Table("win_rates", f"Win rate of {of}, ties half, with {kind}", "by",
                   (Column("mean", "win rate [interval]", ("low", "high")),
                    Column("probability_better", f"P({better} better)"), answers), self.win_rates,
-                  say=lambda name: _CORRECTED if name == TRUTH else plain(name)),
+                  say=lambda name: _ALLOWING if name == TRUTH else plain(name)),
             Table("judges", f"Position bias of the judges, with {kind}", "judge", (
                 dist_column("first_shown", "win rate if shown first"),
                 dist_column("same_exchanged", "same verdict if swapped"), answers)[0 if places else 2:],
@@ -114,25 +114,17 @@ class Preferences(Answer):
                 return f"No system is clearly preferred: {names[0]} is best with probability {best:.2f}."
             more = f"; the order {order} has probability {self.order_probability:.2f}" * (len(names) <= 6)
             return f"{names[0]} is preferred to all others with probability {best:.2f}{more}."
-        row, truth = _headline(self.win_rates, self.rule), self.win_rates[0]
+        row, *others = self.win_rates
         a, b = plain(row["system"]), plain(row["against"])
-        mean, low, high = (row[k] for k in ("mean", "low", "high"))
-        lead = "" if row["by"] == TRUTH else f"By {plain(row['by'])}, "
-        interval = f"{100 * self.level:g} % interval {100 * low:.0f} to {100 * high:.0f} %"
-        text = (
-            f"{lead}{a} wins {100 * mean:.0f} % of new comparisons with {b} ({interval}; ties count half). "
-        )
-        text += f"P({a} better) = {row['probability_better']:.2f}."
-        text += " Neither is clearly preferred." * (low < 0.5 < high)
-        if truth["by"] != TRUTH or row is truth:
+        lead = _ALLOWING if row["by"] == TRUTH else f"by {plain(row['by'])}"
+        interval = f"{100 * self.level:g} % interval {100 * row['low']:.0f} to {100 * row['high']:.0f} %"
+        text = f"{lead[0].upper()}{lead[1:]}, {a} wins {100 * row['mean']:.0f} % of new comparisons with {b} "
+        text += f"({interval}; ties count half). P({a} better) = {row['probability_better']:.2f}."
+        text += " Neither is clearly preferred." * (row["low"] < 0.5 < row["high"])
+        if row["by"] != TRUTH or not others:
             return text
-        mean, low, high = (f"{100 * truth[name]:.0f}" for name in ("mean", "low", "high"))
-        return f"{text} For the true win rate, use the row {_CORRECTED!r}: {mean} % ({low} to {high} %)."
-
-
-def _headline(rows: Sequence[Mapping[str, Any]], rule: str) -> Mapping[str, Any]:
-    """The win rate that the sentence is about: what is true by gold or by assumption, else the answers."""
-    return rows[rows[0]["by"] == TRUTH and rule == "predictive"]
+        ends = [others[0][name] for name in ("mean", "low", "high")]
+        return f"{text} The answers as given say {share_text(ends)}."
 
 
 def _turned(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -201,7 +193,7 @@ def preferences(
     most = np.sort(np.argsort(-np.bincount(found.judge), kind="stable")[:_MOST_JUDGES]).tolist()
     judges = tuple(of_judges.judge_row(found, j, rng, level) for j in most)
     wins = tuple(_win_rows(found, dist, strengths if rule == "corrected" else None, most, rng, level))
-    wins = _by_rank(wins, [row["system"] for row in rows]) if rows else _of_the_better(wins, rule)
+    wins = _by_rank(wins, [row["system"] for row in rows]) if rows else _of_the_better(wins)
     pairs = len(np.unique(found.pair, axis=0)) if rows else 0
     for many, most_rows, what in ((len(found.judges), len(judges), "judges"), (pairs, len(wins), "pairs")):
         notes += [f"The table shows {most_rows} of {many} {what}."] * (most_rows < many)
@@ -275,9 +267,9 @@ def _by_rank(rows: Iterable[dict[str, Any]], ranked: list[str]) -> tuple[dict[st
     return tuple(row | {"by": f"{row['system']} against {row['against']}"} for row in rows)
 
 
-def _of_the_better(rows: tuple[dict[str, Any], ...], rule: str) -> tuple[dict[str, Any], ...]:
+def _of_the_better(rows: tuple[dict[str, Any], ...]) -> tuple[dict[str, Any], ...]:
     """All rows about the system that wins in the headline, of equal ones the first."""
-    return rows if round(_headline(rows, rule)["mean"], 2) >= 0.5 else tuple(map(_turned, rows))
+    return rows if round(rows[0]["mean"], 2) >= 0.5 else tuple(map(_turned, rows))
 
 
 def _win_row(

@@ -18,10 +18,10 @@ DRAWS = 4000
 _PSEUDO = 0.5  # of an answer of each kind
 _RARE = 0.1  # of the answers to a pair: an order that is rarer says too little to count half
 SCORE = np.array([1.0, 0.0, 0.5])  # of first better, second better, tie
-ONE_ORDER = "Position bias{} is unknown: show comparisons in both orders."
+ONE_ORDER = "Position bias{} is unknown. Ask again with the two answers swapped to measure it."
 NO_ORDER = "Position bias is unknown, because no column holds which came first (order=...)."
 BIASED = "{} favors the answer shown {}: it wins {:.0f} % [{:.0f}, {:.0f}]."
-UNVERIFIED = "{} may be wrong: let people decide 30 random comparisons (gold=...)."
+UNVERIFIED = "{} may be wrong. Verify 30 random comparisons to see how often (gold=...)."
 RANDOM = "The verified comparisons are assumed to be a random sample."
 
 

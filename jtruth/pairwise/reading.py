@@ -17,7 +17,7 @@ from jaxtyping import Int
 from jtruth._one_line import one_line
 from jtruth._validation.ids import check_columns
 from jtruth._validation.text import TextTable
-from jtruth._validation.words import number_in, quoted
+from jtruth._validation.words import number_in, number_of, quoted
 from jtruth.io.apply import BETWEEN
 from jtruth.io.columns import Columns, says_something
 from jtruth.io.parsing import as_table
@@ -168,9 +168,11 @@ def _rows(columns: Columns, roles: Roles, plan: FilePlan) -> tuple[list[_Row], l
         raise ValueError(f"{table.source.at(where)}: {what if cell else 'a system has no name'}. {advice}")
     if not rows:
         raise ValueError(table.source.says("no row compares two different systems"))
-    notes = [table.source.says(f"{many} rows {why} were left out.") for why, many in lost.items()]
+    notes = [table.source.says(f"Left out: {number_of(many, 'row')} {why}.") for why, many in lost.items()]
     unnamed = sum(row.judge == UNNAMED for row in rows)
-    notes += [f"{unnamed} answers have no judge, and count as those of one more judge."] * (unnamed > 0)
+    notes += [
+        f"{number_of(unnamed, 'answer has', 'answers have')} no judge: counted as of one more judge."
+    ] * (unnamed > 0)
     numbers = [
         number_in(cell) for cells, _, _ in _given(columns, roles) for cell in cells if isinstance(cell, str)
     ]
@@ -251,7 +253,9 @@ def _once(cells: dict, repeats: str, table: TextTable) -> tuple[list[tuple[int, 
         what = "the same judge gives different answers to the same comparison in the same order"
         advice = "repeats='first', 'last' or 'keep', or name another column of the question by task=..."
         raise ValueError(f"{table.source.at(sorted(differ))}: {what}. Give {advice}")
-    return kept, [table.source.says(f"{same} rows repeat an answer and were counted once.")] * bool(same)
+    return kept, [
+        table.source.says(f"{number_of(same, 'row repeats', 'rows repeat')} an answer: counted once.")
+    ] * bool(same)
 
 
 def _with_gold(found: Comparisons, verified: list[_Row]) -> Comparisons:
@@ -266,10 +270,11 @@ def _with_gold(found: Comparisons, verified: list[_Row]) -> Comparisons:
             continue
         code = TIE if row.code == TIE else pair.index((row.a, row.b)[row.code])
         gold[k] = code if gold[k] in (-1, code) else TIE
-    text = f"{len(others)} verified comparisons are not among those judged ({quoted(others, 3)})"
+    number = number_of(len(others), "verified comparison is", "verified comparisons are")
+    text = f"{number} not among those judged ({quoted(others, 3)})"
     if len(others) == len(verified):
         raise ValueError(f"gold: {text}. Questions and names of systems must be the same in both")
-    notes = (f"{text} and were not used.",) * bool(others)
+    notes = (f"{text}, so not used.",) * bool(others)
     return found._replace(gold=gold, notes=(*found.notes, *notes))
 
 

@@ -66,34 +66,48 @@ class MoreData(Answer):
     def blocks(self) -> Document:
         """The question, the answer and what stands behind it, for all faces."""
         columns = (
-            Column("num_labels", "labels", form=",d"), Column("num_gold", "verified", form=",d"),
-            *[Column("num_new", "new samples", form=",d")] * any(row["num_new"] for row in self.rows),
-            Column("cost", "cost", form=",.2f"), Column("width", "simulated width"),
+            Column("num_labels", "labels", form="d"), Column("num_gold", "verified", form="d"),
+            *[Column("num_new", "new samples", form="d")] * any(row["num_new"] for row in self.rows),
+            Column("cost", f"cost ({self.offer.cost_label:g} per label)", form=".0f"),
+            Column("width", "mean width", form=".2f"),
         )  # fmt: skip
         costs = {"cost_label": self.offer.cost_label, "cost_gold": self.offer.cost_gold}
         gold = f"{costs['cost_gold']:g}" if np.isfinite(costs["cost_gold"]) else "not given (--cost-gold)"
         drawn = number_of(self.num_sets, "data set")
         blocks = (
-            Table("options", "Options", "buy", columns, self.rows, unit=None, draw="width"),
+            Table("options", "Options", "buy", columns, self.rows, unit=None, draw="width",
+                  say=_option),
             warning_notes(self.warnings),
             how(("cost", f"a label {self.offer.cost_label:g}, a verified label {gold}"),
                 ("width", "; ".join(filter(None, [f"mean of {drawn}, simulated", _spread(self.rows), _OFF]))),
                 ("assumption", "new labelers are like those in the file, and labels predict the true class")),
             facts_of(self, "metric", "target", "level", "num_sets", "key"), costs,
         )  # fmt: skip
-        what = "the class shares" if self.metric == "prevalence" else self.metric
+        shares, level = self.metric == "prevalence", f"{100 * self.level:g} %"
+        what = (
+            f"The {level} intervals of the class shares"
+            if shares
+            else f"The {level} interval of {self.metric}"
+        )
         last = {(bool(row["num_gold"]), bool(row["num_new"])): row for row in self.rows[1:]}
         now = _said(self.rows[0]["width"])
-        text = [f"{_said(row['width'])}{' (no change)' * (_said(row['width']) == now)} with {row['buy']}"
-                for row in last.values()]  # fmt: skip
-        first = f"The {100 * self.level:g} % interval of {what} for {_MEANT[self.target]} has width "
-        first += now + (". It would be " if text else "")
-        about = f"{self.metric[0].upper()}{self.metric[1:]} of {_MEANT[self.target]}; key {self.key}"
+        widths = [(_said(row["width"]), _option(row["buy"])) for row in last.values()]
+        text = [f"{width}{' (no change)' * (width == now)} with {what}" for width, what in widths]
+        first = (
+            f"{what} for {_MEANT[self.target]} {'have a mean width' if shares else 'has a width'} of {now}"
+        )
+        first += ". The width would be " if text else ""
+        about = f"Widths with more data are simulated; key {self.key}"
         return Document("How many more labels?", about, f"{first}{series(text) if text else ''}.", blocks)
 
 
 def _said(width: float | None) -> str:
-    return "undetermined" if width is None else f"{width:.2f}"
+    return "undetermined" if width is None else f"{100 * width:.0f} points"
+
+
+def _option(buy: Any) -> str:
+    """What may be bought, in words."""
+    return "no more data" if buy == "nothing" else str(buy).replace(" each", " per sample")
 
 
 def _spread(rows: Sequence[dict[str, Any]]) -> str:

@@ -16,7 +16,7 @@ import numpy as np
 
 from jtruth._random import seeded
 from jtruth._validation.in_range import check_positive
-from jtruth._validation.words import plain
+from jtruth._validation.words import number_of, plain
 from jtruth.answers import Answer, Column, Document, Table, facts, how, sentence_notes, warning_notes
 from jtruth.planning.settings import MOST_MIXES, Plan, Setting, plan_cost
 from jtruth.planning.widths import (
@@ -192,9 +192,9 @@ def _sentence(search: PlanSearch) -> str:
     about = "new samples" if asked.target == "population" else "these samples"
     return (
         f"If labelers err independently, the {best} plan for {asked.metric} of {about} with {search.wanted} "
-        f"{search.amount:g} is {plan.num_samples} samples, each labeled by {' + '.join(used) or 'nobody'}, "
-        f"{gold} verified. It costs {search.best.cost:,.2f}, and the {100 * asked.level:g} % interval has a "
-        f"simulated width of {search.best.width:.3f}."
+        f"{search.amount:g} is {number_of(plan.num_samples, 'sample')}, each labeled by "
+        f"{' + '.join(used) or 'nobody'}, {gold} verified. It costs {search.best.cost:,.2f}, and the "
+        f"{100 * asked.level:g} % interval has a simulated width of {search.best.width:.3f}."
     )
 
 

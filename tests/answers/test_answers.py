@@ -244,7 +244,7 @@ def test_three_notes_that_matter_most_and_they_look_different():
     shown = Document("q", "", "s", (warning_notes(said), Notes("", "", [Note("bad", "against")] * 4)),
                   alarms=("Look first: stop",))  # fmt: skip
     lines = terminal_text(shown, width=80).splitlines()
-    assert lines[0] == "Look first: stop" and lines[3:6] == ["Warning: against."] * 3
+    assert lines[0] == "Look first: stop" and lines[2:5] == ["Warning: against."] * 3
     full = terminal_text(shown, full=True, width=80)
     assert "Note: it was read" in full and "Warning: numbers are doubtful" in full and full.count("stop") == 1
 

@@ -52,12 +52,6 @@ EFFORT = Effort(max_rhat=1.02, min_ess=300, max_work=3e9, max_bytes=50_000_000, 
 ANSWER_EFFORT = STANDARD._replace(max_work=6e9, max_bytes=100_000_000)
 _WORST_RHAT, _FEWEST_DRAWS = 1.1, 50.0
 _DRAWS = 1000  # of the majority vote, whose ties are all that is random
-
-ONLY_GOLD = (
-    "Labels cannot show mistakes that everybody shares, so the intervals are wide; 30 verified random "
-    "samples would narrow them. Choose them by jtruth.asking.ask_next, and give gold=... (at the command "
-    "line --gold FILE). If you can vouch for independent errors, give assume='independent'."
-)
 PLUG_IN_WARNING = (
     "The intervals are too narrow: error rates and class prior were estimated from these labels, and their "
     "uncertainty is ignored."

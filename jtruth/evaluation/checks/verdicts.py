@@ -22,7 +22,7 @@ from scipy.special import chdtrc
 from jtruth._host import cross_table, log, log_sum, softmax
 from jtruth._random import Key, host_rng, stream, streams
 from jtruth._validation import present
-from jtruth._validation.words import some
+from jtruth._validation.words import part_of, some
 from jtruth.evaluation.checks.bootstrap import ALIKE, Component, bootstrap, holm, largest
 from jtruth.evaluation.checks.first_look import chance_check
 from jtruth.evaluation.checks.label_sets import Parameters, Sets, with_classifier
@@ -228,8 +228,8 @@ def few_labels(raters: Labels) -> tuple[Check, ...]:
     if rare.size:
         names = some([_rater(t, raters) for t in rare[:3]], 3, rare.size)
         parts.append(
-            f"{rare.size} of {per_labeler.size} labelers have fewer than {FEW_LABELS} labels ({names}), so "
-            "their error rates are mostly prior. Collect more labels of fewer labelers, or verified labels"
+            f"{part_of(rare.size, per_labeler.size, 'labeler')} fewer than {FEW_LABELS} labels ({names}), so "
+            "these error rates are mostly prior. Collect more labels of fewer labelers, or verified labels"
         )
     return (Check("enough labels", per_sample, None, "cannot be seen", ". ".join(parts)),)
 

@@ -22,9 +22,9 @@ import numpy as np
 from jtruth._host import majority
 from jtruth._random import Stated, host_rng, seeded, stream
 from jtruth._validation import choose, present
-from jtruth._validation.words import number_of, plain, series
+from jtruth._validation.words import Tip, number_of, plain, series
 from jtruth.answers import Answer, Column, Document, Table, check_notes, dist_row, facts, how, warning_notes
-from jtruth.answers.blocks import percents
+from jtruth.answers.blocks import share_text
 from jtruth.answers.require import Gate, Quantity, named_quantity, require
 from jtruth.evaluation import calibrated, parts
 from jtruth.evaluation import groups as grouped
@@ -43,6 +43,7 @@ from jtruth.learning.em.columns import CodedPatterns
 from jtruth.learning.em.laplace import laplace_draws
 from jtruth.learning.em.streaming import Stream
 from jtruth.learning.joint.posterior import JointPosterior
+from jtruth.stats import elsewhere
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import Estimate
 from jtruth.tables.new_samples import class_shares, new_share
@@ -50,13 +51,13 @@ from jtruth.tables.new_samples import class_shares, new_share
 POST_STRATIFIED = (
     "verified labels correct the labels, separately for the samples of each vote; labelers may share mistakes"
 )
-NO_GOLD = (
-    "Labels cannot show mistakes that labelers share, so the intervals are wide; 30 verified random samples "
-    "would narrow them (jtruth.asking.ask_next chooses them; gold=..., --gold FILE)."
-)
 NOT_IDENTIFIED = (
     "Not identified: no sample has three labels and there is no gold, so all error rates fit equally well. "
     "Collect a third label for some samples, or verify 30 random samples."
+)
+VOUCHED = Tip(
+    "Verified labels of 30 random samples would show whether labelers share mistakes, which this answer "
+    "rules out (gold=..., --gold FILE; jtruth.asking.ask_next chooses them)."
 )
 CLAMPED = (
     "Verified labels hardly change this answer, because the labels outweigh them. If labelers may share "
@@ -153,19 +154,18 @@ class Prevalence(Answer):
         alarms = parts.first_lines(self.checks, self.warnings)
         if self.groups is not None:
             question = f"Which group has the largest share of class {self.groups.positive!r}?"
-            return Document(
-                question, about, self.groups.sentence(kind, self.level, self.target), blocks, alarms
-            )
+            sentence = self.groups.sentence(kind, self.level, self.target, self.num_calibration)
+            return Document(question, about, sentence, blocks, alarms)
         texts, sentence = [], "Not identified: these labels do not determine the share of any class."
         for row in sorted(rows, key=lambda row: -row["mean"])[:3]:
-            mean, *ends = percents(row["mean"], row["low"], row["high"])
-            wide, of = parts.undetermined(row["low"], row["high"]), f"class {row['class']!r}"
-            texts.append(f"between {' and '.join(ends)} % are of {of}" if wide
-                         else f"{mean} % [{', '.join(ends)}] are of {of}")  # fmt: skip
+            share = share_text([row["mean"], row["low"], row["high"]])
+            texts.append(f"{share} are of class {row['class']!r}")
         what = {parts.POPULATION: "Of new samples", parts.IN_SAMPLE: "Of these samples"}[self.target]
         if texts:
             top = max(rows, key=lambda row: row["mean"])
-            sentence = f"{what}, {series(texts)} ({kind.replace('posterior ', '')}s)."
+            sentence = f"{what}, {series(texts)} ({parts.plain_interval(kind)}s)."
+            if any(parts.undetermined(row["low"], row["high"]) for row in rows):
+                sentence += f" The intervals are wide: {parts.SHARED}." if self.assumptions else ""
             if top["label_share"] is not None:
                 sentence += f" Of the labels, {100 * top['label_share']:.0f} % say {top['class']!r}."
         return Document("What share of the samples is of each class?", about, sentence, blocks, alarms)
@@ -221,9 +221,7 @@ def prevalence(
             raise ValueError("a stream has no samples by name: leave gold, calibration, assume and by out")
         return _of_stream(labels, key, labelers_are, target, level)
     if calibration is not None:
-        if gold is not None or assume is not None:
-            raise ValueError("calibration sets the error rates: leave gold and assume out")
-        labels, calibration = calibrated.together(labels, calibration)
+        labels, calibration = calibrated.together(labels, calibration, gold=gold, assume=assume)
     data = read_labels_alone(
         labels, gold, key=key, level=level, assume=assume, labelers_are=labelers_are, progress=progress
     )
@@ -251,7 +249,7 @@ def prevalence(
     answer = _answer(
         data, "joint posterior", present(fit.class_counts, "the class counts") / labels.num_samples,
         parts.INDEPENDENT_ERRORS if data.num_gold else f"{parts.INDEPENDENT_ERRORS}; {parts.MORE_RIGHT}",
-        (*data.notes, CLAMPED if data.num_gold else NO_GOLD, *share_doubts(labels, fit, data.level),
+        (*data.notes, CLAMPED if data.num_gold else VOUCHED, *share_doubts(labels, fit, data.level),
          *fit.warnings),
         class_posterior=fit.class_posterior, source=fit,
     )  # fmt: skip
@@ -337,13 +335,12 @@ def _by_calibration(
 ) -> Prevalence:
     """Other items say how judges err."""
     shared = groups is not None and groups.shared(data.gold)
-    found = calibrated.by_calibration(data, calibration, hard=shared)
+    found = calibrated.by_calibration(data, calibration, hard=elsewhere.verdicts if shared else None)
     answer = _answer(
-        data, "calibration", found.of_all / data.y_pred.size, calibrated.ASSUMED,
-        (*found.warnings, *data.notes), class_posterior=found.class_posterior, rates=found.rates,
-        num_calibration=calibration.truth.size,
+        data, "calibration", found.of_all / data.y_pred.size, "", (*found.warnings, *data.notes),
+        class_posterior=found.class_posterior, rates=found.rates,
     )  # fmt: skip
-    answer = replace(answer, checks=(*answer.checks, *found.checks))
+    answer = replace(answer, **found.basis | {"checks": (*answer.checks, *found.basis["checks"])})
     if groups is None:
         return answer
     if not shared:
@@ -362,7 +359,7 @@ def _predicted(data: Inputs, fit: JointPosterior, groups: grouped.Groups | None)
     if all(member.fit is None for member in members):
         return _answer(data, warnings=(*data.notes, *doubts), source=fit)
     missing = (check.message for check in data.missing)
-    warnings = (*data.notes, NO_GOLD, *missing, *share_doubts(labels, fit, data.level), *doubts)
+    warnings = (*data.notes, parts.ONLY_GOLD, *missing, *share_doubts(labels, fit, data.level), *doubts)
     refused = refusal(labels, key)
     size = float(labels.num_samples)
     drawn = {m.name: m.posterior.counts.sum(axis=2) / size for m in members}
@@ -422,7 +419,7 @@ def _of_stream(state: Stream, key: Any, labelers_are: str | None, target: str, l
         shares = model_error.dists_of(drawn, model_error.SHARE, kind, np.full(sizes[1], float(size)))
         answer = _answer(
             data, parts.PREDICTIVE, shares, f"{model_error.rests_on(kind)}; {parts.MORE_RIGHT}",
-            (*refused, NO_GOLD, *state.warnings), source=state, size=size,
+            (*refused, parts.ONLY_GOLD, *state.warnings), source=state, size=size,
             assumptions={} if refused else
             {text: dict(zip(data.classes, mean.tolist(), strict=True)) for text, mean in views.items()},
         )  # fmt: skip

@@ -21,7 +21,7 @@ from jaxtyping import Float, Int
 
 from jtruth._host import smoothed_vote_shares
 from jtruth._random import Key, host_rng, stream
-from jtruth._validation.words import number_of, some
+from jtruth._validation.words import number_of, part_of, some
 from jtruth.asking.gold import ask_next, by_vote, gold_that_halves
 from jtruth.evaluation.assumptions import ranges
 from jtruth.evaluation.assumptions.model_error import PredictiveTable, of_no_effect
@@ -29,7 +29,16 @@ from jtruth.evaluation.assumptions.ranges import labels_fit
 from jtruth.evaluation.assumptions.registry import entries
 from jtruth.evaluation.checks.columns import random_gold_check
 from jtruth.evaluation.inputs import Inputs, Progress, read_labels_alone
-from jtruth.evaluation.parts import FEW, FEW_GOLD, Assumption, Check
+from jtruth.evaluation.parts import (
+    ABOUT,
+    FEW,
+    FEW_GOLD,
+    ONLY_GOLD,
+    POPULATION,
+    RANDOM_GOLD,
+    Assumption,
+    Check,
+)
 from jtruth.io.gold import Gold
 from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import JointPosterior
@@ -191,10 +200,6 @@ def ppi_table(
 
 
 NO_MODEL = "The estimate uses gold, adjusted by vote shares, because the labels alone determine nothing: {}"
-RANDOM_GOLD = (
-    "The verified samples are assumed to be chosen at random; if not, "
-    "give gold=jt.io.Gold(classes, inclusion or strata)."
-)
 BY_GOLD = "the gold samples represent all samples, and measure the label errors"
 LITTLE_GOLD = "There are {}; useful intervals need 20 or more."
 ASK_NEXT = "Verify next: {} (jtruth.asking.ask_next gives more, with their strata)."
@@ -226,7 +231,7 @@ def learned_table(
         return thinned([member.posterior for member in members]), doubts, members
     if not by_gold:
         table = PredictiveTable({member.name: member.posterior for member in members}, data.labelers_are)
-        return table, [ranges.ONLY_GOLD, *doubts], members
+        return table, [ONLY_GOLD, *doubts], members
     posterior = labels_posterior([member.fit for member in members], data.own_labels())
     was = [check.message for check in random_gold_checks(data, posterior) if check.verdict != "fits"]
     notes = [*of_no_effect(data.labelers_are), *gold_warnings(data), *was]
@@ -258,11 +263,10 @@ def few_of_classes(
     for c in codes if 0 < number < data.gold.size else ():
         own, said = int((data.gold == c).sum()), [int((one[known] == c).sum()) for one in predictions]
         if own < FEW:
-            texts.append(f"{own} of {number_of(number, 'verified label')} are of class {data.classes[c]!r}")
+            texts.append(f"{part_of(own, number, 'verified label', 'is')} of class {data.classes[c]!r}")
         elif min(said, default=FEW) < FEW:
-            texts.append(
-                f"{min(said)} of {number_of(number, 'verified sample')} are predicted {data.classes[c]!r}"
-            )
+            of_all = part_of(min(said), number, "verified sample", "is")
+            texts.append(f"{of_all} predicted {data.classes[c]!r}")
     return (NOT_DETERMINED.format(some(texts, 3)),) if texts else ()
 
 
@@ -271,7 +275,9 @@ def few_of_labelers(labels: Labels, gold: np.ndarray) -> tuple[str, ...]:
     sample, labeler, _ = labels.entries()
     known = np.bincount(labeler[gold[sample] >= 0], minlength=labels.num_labelers)
     few = np.flatnonzero((known < FEW) & (labels.labels_per_labeler() >= FEW))
-    which = some([f"{known[t]} verified labels of {str(labels.worker_names[t])!r}" for t in few], 3)
+    which = some(
+        [f"{number_of(known[t], 'verified label')} of {str(labels.worker_names[t])!r}" for t in few], 3
+    )
     return (f"{FEW_GOLD}{which}. Their estimates come mostly from unverified labels.",) if few.size else ()
 
 
@@ -294,8 +300,11 @@ def advice(data: Inputs, y_pred: np.ndarray | None) -> tuple[str, ...]:
     left = data.gold.size - data.num_gold
     if not left:
         return ()
-    number = number_of(gold_that_halves(data.num_gold, data.gold.size), "more verified label")
-    halve = f"{number} of random samples would about halve the intervals for these samples ({left} are left)."
+    about = ABOUT[data.target]
+    number = gold_that_halves(data.num_gold, np.inf if data.target == POPULATION else data.gold.size)
+    halve = f"{number_of(number, 'more verified label')} would about halve the intervals {about}."
+    if number > left:
+        halve = f"All of the {left} other samples verified would not halve the intervals {about}."
     try:
         asked = ask_next(data.own_labels(), min(_ASKED, left), y_pred=y_pred, gold=data.known, key=data.key)
     except ValueError:  # gold of unequal chances, which no further answers can complete
