@@ -5,8 +5,9 @@ made its sweeps, or when it has done its work: the numbers that its sweeps compu
 one core, so the default is about two minutes).
 
 Chains that all start at the mode burn in for 50 sweeps, chains of which half start elsewhere for 250. After
-200 more of each chain (100 where 32 run side by side) effective sample size and R-hat are looked at. Of `max_work` a chain gets its burn-in,
-at most a third of it, and then as many sweeps as the rest pays for, or `FEWEST`.
+200 more of each chain effective sample size and R-hat are looked at; of 16 chains and more after 2400 of all,
+100 of each at least. Of `max_work` a chain gets its burn-in, at most a third of it, and then as many sweeps as
+the rest pays for, or `FEWEST`.
 
 A mover (`GibbsMover`, `TemperMover`) can `start` its `num_chains` chains, `advance` them by some sweeps (at
 most `block` between two looks), and `settle` them once burn-in is over. The next sweep depends on a few
@@ -25,7 +26,7 @@ from jtruth.stats.chains import effective_sample_size, split_rhat, tail_sample_s
 
 FEWEST = 50  # sweeps of each chain, burn-in and kept each, below which nothing can be said
 _AT_ONCE = 1_000_000  # numbers that are ranked and transformed together
-_ENOUGH, _SHORTEST, _USUAL = 3200, 100, 200  # sweeps before the first look: in all; of a chain, few or many
+_ENOUGH, _SHORTEST, _USUAL = 2400, 100, 200  # sweeps before the first look: in all; of a chain, few or many
 _LOOK = 50  # sweeps of every chain between two looks, at least
 _AT_MODE, _APART = 50, 250  # burn-in by where chains start
 
