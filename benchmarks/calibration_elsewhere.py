@@ -81,11 +81,14 @@ one judge worse by .2 in both classes: .090, .510.
 
 import sys
 from itertools import product
+from unittest.mock import patch
 
 import numpy as np
 from scipy.interpolate import RegularGridInterpolator, interp1d
 from scipy.stats import beta, binom, norm
 
+import jtruth as jt
+from jtruth.evaluation import score_tables
 from jtruth.lam_stork import rogan_gladen
 from jtruth.stats import elsewhere
 from jtruth.tables.new_samples import class_shares
@@ -167,6 +170,7 @@ def told(name, result):
     print(name, " ".join(f"{who} {c:.3f}/{w:.3f}" for who, (c, w) in result.items()), flush=True)
 
 
+PARTS = "exact", "shift", "several", "three_classes", "alike", "groups", "scores", "class_scores"
 NEW, RATES = 1000, ((0.9, 0.85), (0.75, 0.7), (0.6, 0.55), (0.51, 0.51), (0.97, 0.5))
 SHARES, SPLITS = (
     (0.02, 0.1, 0.3, 0.5, 0.9, 0.98),
@@ -285,6 +289,79 @@ def alike(sets):
             print(f"{name}, n={items}: {alarms(right, new, items, 500, sets, items, shared):.3f}", flush=True)
 
 
+def named(z, prefix):
+    return jt.Labels.from_long(
+        [f"{prefix}{i}" for i, row in enumerate(z) for _ in row],
+        [f"judge {t}" for row in z for t in range(len(row))], [*map(str, z.ravel())],
+        classes=[*map(str, range(1 + max(1, z.max())))],
+    )  # fmt: skip
+
+
+def rates(found):
+    """Coverage and mean width of rows (sets, numbers, 2)."""
+    return " ".join(f"{c:.3f}/{w:.3f}" for c, w in np.mean(found, axis=0))
+
+
+def groups(sets):
+    """Accuracy of a classifier in three groups of 200, and the difference of the first and the last."""
+    shares, right = np.array([0.2, 0.5, 0.8]), np.array([[0.9, 0.8], [0.85, 0.85], [0.7, 0.8]])
+    true = (1 - shares) * right[:, 0] + shares * right[:, 1]
+    for items, rate, judges in product((50, 200), ((0.85, 0.9), (0.7, 0.75)), (1, 2)):
+        rng, found, judge = np.random.default_rng(items), [], np.array([rate] * judges).T
+        for _ in range(sets):
+            truth, by = np.concatenate([[0, 1], rng.choice(2, items - 2)]), np.arange(600) // 200
+            y = (rng.random(600) < shares[by]).astype(int)
+            y_pred = np.where(rng.random(600) < right[by, y], y, 1 - y)
+            pair = named(labels(truth, judge, rng), "old"), truth
+            new = named(labels(y, judge, rng), "new")
+            one = jt.evaluation.compare_groups(
+                y_pred, new, by, calibration=pair, key=int(rng.integers(2**31))
+            )
+            dists = [*zip(map(one.values.get, "012"), true, strict=True)]
+            dists.append((one.differences["0", "2"], true[0] - true[2]))
+            ends = [(*dist.interval(LEVEL)[:2], t) for dist, t in dists]
+            found.append([(low <= t <= high, high - low) for low, high, t in ends])
+        print(f"groups, {judges} judges of {rate}, n={items}: {rates(found)}", flush=True)
+
+
+def scores(sets):
+    """Area under the ROC curve of normal scores, and recall at the middle of the two classes."""
+    for items, rate, share, judges in product((50, 200), ((0.85, 0.9), (0.7, 0.75)), (0.5, 0.1), (1, 2)):
+        rng, found, judge = np.random.default_rng(items), [], np.array([rate] * judges).T
+        for _ in range(sets):
+            truth, y = (
+                np.concatenate([[0, 1], rng.choice(2, items - 2)]),
+                (rng.random(500) < share).astype(int),
+            )
+            pair = named(labels(truth, judge, rng), "old"), truth
+            with patch.multiple(score_tables, _MOST_RATES=100, _WALKS=1000):  # half of the work of an answer
+                one = jt.evaluate_scores(
+                    rng.normal(size=500) + 1.2 * y, named(labels(y, judge, rng), "new"), calibration=pair,
+                    threshold=0.6, positive=1, key=int(rng.integers(2**31)),
+                )  # fmt: skip
+            dists = (one.auc, norm.cdf(1.2 / np.sqrt(2))), (one.asked[0].recall, norm.cdf(0.6))
+            ends = [(*dist.interval(LEVEL)[:2], t) for dist, t in dists]
+            found.append([(low <= t <= high, high - low) for low, high, t in ends])
+        print(f"scores, {judges} judges of {rate}, share {share}, n={items}: {rates(found)}", flush=True)
+
+
+def class_scores(sets):
+    """Areas of three classes, each against the rest, of normal scores."""
+    shares = np.array([0.5, 0.3, 0.2])
+    for items, right in product((90, 300), (0.85, 0.7)):
+        rng, found, judge = np.random.default_rng(items), [], np.full((3, 1), right)
+        for _ in range(sets):
+            truth, y = np.concatenate([np.arange(3), rng.choice(3, items - 3)]), rng.choice(3, 500, p=shares)
+            pair, x = (named(labels(truth, judge, rng), "old"), truth), rng.normal(size=(500, 3))
+            one = jt.evaluation.evaluate_class_scores(
+                x + 1.2 * np.eye(3)[y], named(labels(y, judge, rng), "new"), calibration=pair,
+                key=int(rng.integers(2**31)),
+            )  # fmt: skip
+            ends = [(*each.auc.interval(LEVEL)[:2], norm.cdf(1.2 / np.sqrt(2))) for each in one.each.values()]
+            found.append([(low <= t <= high, high - low) for low, high, t in ends])
+        print(f"three classes of scores, judge right {right}, n={items}: {rates(found)}", flush=True)
+
+
 if __name__ == "__main__":
-    for part in sys.argv[2:] or ("exact", "shift", "several", "three_classes", "alike"):
+    for part in sys.argv[2:] or PARTS:
         globals()[part](int(sys.argv[1]) if len(sys.argv) > 1 else 400)

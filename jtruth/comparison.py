@@ -1,15 +1,13 @@
-"""Which annotation model predicts labels best? PSIS-LOO over samples, the true class summed out.
+"""`compare_models`: which annotation model predicts labels best, by PSIS-LOO over samples.
 
-Each sample in turn is left out, and its labels are predicted from the rest (Vehtari, Gelman and Gabry 2017);
-the expected log predictive density elpd is the sum over samples. Samples with equal labels have equal terms,
-which are computed once. Differences and their standard errors come from the pointwise values. They say which
-model describes the labels better, not which gives better metrics: look at the checks of every fit too. Beside
-them stands the evidence, log p(all labels) with everything unknown integrated out, by tempering the same
-density from the prior.
+Each sample in turn is left out, and its labels are predicted from the rest, with the true class summed out
+(Vehtari, Gelman and Gabry 2017). The expected log predictive density elpd is the sum over samples;
+differences and their standard errors come from the pointwise values. They show which model describes the
+labels better, not which gives better metrics: see the checks of every fit too. The evidence, log p(all
+labels) with all unknowns integrated out, is computed by tempering from the prior.
 
-`to_datatree` hands any fit with draws over to ArviZ. Its dimension of samples is "task", because ArviZ uses
-"sample" for draws, and that of what labelers said is "labeled_as", since `arviz_stats.summary` makes an axis
-"label" of its own and stops where there is one.
+`to_datatree` exports any fit with draws to ArviZ. Its dimension of samples is "task", because ArviZ uses
+"sample" for draws, and that of labels is "labeled_as", because `arviz_stats.summary` makes an axis "label".
 
     tree = to_datatree(fit)
     arviz_stats.summary(tree); arviz_stats.loo(tree); arviz_plots.plot_trace(tree)
@@ -25,14 +23,13 @@ from jaxtyping import Float
 
 from jtruth._cache import keep_programs
 from jtruth._random import Stated, as_key, seeded, stated, stream
-from jtruth._validation.words import series
+from jtruth._validation.words import part_of, series
 from jtruth.answers import Answer, Column, Document, Table, facts, warning_notes
 from jtruth.labels import Labels, must_be_labels
 from jtruth.latent import NutsSettings, Progress
-from jtruth.latent.fit import RowLikelihood
+from jtruth.latent.fit import RowLikelihood, chosen_draws
 from jtruth.latent.infer.nuts import NutsRun
-from jtruth.learning.annotation.models import DIMS, Spec, coords
-from jtruth.learning.annotation.posterior import pointwise_of_joint
+from jtruth.learning.annotation.models import DIMS, coords
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.loo import LeaveOneOut, arviz, psis_loo, sum_and_error
 
@@ -40,7 +37,7 @@ if TYPE_CHECKING:
     from jtruth.learning.annotation.bayes import NutsFit
 
 STANDARD_MODELS = ("dawid_skene", "hierarchical_dawid_skene", "one_coin", "pooled", "item_difficulty")
-# Below it models predict alike, and standard errors are too small (Sivula et al. 2020).
+# Below it models predict equally well, and standard errors are too small (Sivula et al. 2020).
 _SMALL_DIFFERENCE = 4.0
 _STANDARD_ERRORS = 2.0
 _FEW_SAMPLES = 100
@@ -48,7 +45,7 @@ _FEW_SAMPLES = 100
 
 @dataclass(frozen=True, repr=False)
 class ModelComparison(Answer):
-    """Models in order of elpd. `told_apart` says which are worse than the first beyond doubt."""
+    """Models in order of elpd. `told_apart` marks those that are clearly worse than the first."""
 
     names: tuple[str, ...]
     loo: tuple[LeaveOneOut, ...]
@@ -62,7 +59,7 @@ class ModelComparison(Answer):
     evidence: tuple[tuple[float, float] | None, ...] = ()
 
     def blocks(self) -> Document:
-        """The question, the answer and what stands behind it, for all faces."""
+        """Build the document of the result."""
         known = self.evidence or (None,) * len(self.names)
         rows = [
             {"name": name, "elpd": loo.elpd, "se": loo.se, "p_loo": loo.p_loo, "num_bad": loo.num_bad,
@@ -108,17 +105,17 @@ def compare_models(
 
     Args:
         labels: noisy labels.
-        key: of whatever is drawn: a whole number or a JAX key; 0 if None.
-        models: names (see `jtruth.learning.annotation.bayes.MODELS`), functions of `jtruth.models` or of your
-            own (docs/your_own_model.md), `Spec`s, or fits of the same labels: `NutsFit`, or `JointPosterior`
-            under independence without predictions or gold labels. A mapping gives them names of your own.
-        settings: of NUTS, for the names and your own models; its `progress` is of any sampler.
-        nuts: whether names and your own models are sampled by NUTS. False: by tempering, whose one run gives
-            both draws and evidence in a fraction of the time; NUTS for a model too large to be tempered.
-            None: by NUTS only where `settings` say how it is to run.
+        key: seed of all random draws: a whole number or a JAX key; 0 if None.
+        models: names (see `jtruth.learning.annotation.functions.SPECS`), functions of `jtruth.models` or of
+            your own (docs/your_own_model.md), or fits of the same labels: `NutsFit`, or `JointPosterior`
+            with `Effort(pointwise=True)`. A mapping gives them other names.
+        settings: of NUTS, for names and functions; its `progress` is for any sampler.
+        nuts: whether names and functions are sampled by NUTS. False: by tempering, whose one run gives both
+            draws and evidence in a fraction of the time (NUTS if the model is too large). None: by NUTS only
+            if `settings` are given.
 
     Returns:
-        `ModelComparison`; print it for a table. Models are ordered; `verdict` says what the order is worth.
+        `ModelComparison`; print it for a table. Models are ordered; `verdict` says whether they differ.
 
     Raises:
         ValueError: fewer than two models, a model twice, or a fit of other labels.
@@ -130,10 +127,15 @@ def compare_models(
         raise ValueError(f"give two models or more, each once; got {', '.join(names) or 'none'}")
     own = labels.padded()
     for name, fit in zip(names, fits, strict=True):
-        if _to_fit(fit) or isinstance(fit, JointPosterior) or fit.labels is labels:
-            continue  # `pointwise_of_joint` compares those of the Gibbs sampler
-        same_sizes = fit.labels.tree_flatten()[1] == labels.tree_flatten()[1]
-        if not same_sizes or not all(map(np.array_equal, fit.labels.padded(), own)):
+        if _to_fit(fit):
+            continue
+        if isinstance(fit, JointPosterior):  # it does not hold its labels
+            sizes = len(fit.class_posterior), *fit.mean_matrices.shape[:2]
+            same = sizes == (labels.num_samples, labels.num_labelers, labels.num_classes)
+        else:
+            same = fit.labels.tree_flatten()[1] == labels.tree_flatten()[1]
+            same = same and all(map(np.array_equal, fit.labels.padded(), own))
+        if not same:
             raise ValueError(
                 f"the fit of {name!r} is of other labels; models are compared on the same labels only"
             )
@@ -153,25 +155,19 @@ def compare_models(
                 fit = fit_nuts(fit, labels, key=drawn, settings=settings)
             own_key = stream(seed, "evidence", k)
             evidence = fit.evidence if isinstance(fit, JointPosterior) else evidence_of(fit, own_key)
-            loo, texts = leave_one_out(fit, labels), fit.warnings
+            loo, texts = leave_one_out(fit), fit.warnings
         compared.append((names[k], loo, texts, evidence))
     return _ordered(compared, stated(key), labels.tasks)
 
 
-def leave_one_out(fit: "NutsFit | JointPosterior", labels: Labels | None = None) -> LeaveOneOut:
+def leave_one_out(fit: "NutsFit | JointPosterior") -> LeaveOneOut:
     """Leave-one-out log predictive density of one fit by PSIS (Vehtari, Gelman and Gabry 2017).
 
-    One term for each sample. A `JointPosterior` needs `Effort(pointwise=True)` when it is fitted, or the
-    labels it was fitted to; a ValueError where it has neither, or others.
+    One term for each sample. ValueError for a `JointPosterior` without `Effort(pointwise=True)`.
     """
-    if not isinstance(fit, JointPosterior):
-        rows = fit.pointwise()
-    elif fit.pointwise is not None:
-        rows = fit.pointwise
-    elif labels is not None:
-        rows = pointwise_of_joint(fit, labels)
-    else:
-        raise ValueError("a JointPosterior does not hold its labels; give them as the second argument")
+    rows = fit.pointwise if isinstance(fit, JointPosterior) else fit.pointwise()
+    if rows is None:
+        raise ValueError("this JointPosterior has no pointwise log-likelihood: fit it with pointwise=True")
     return _loo(rows)
 
 
@@ -180,7 +176,7 @@ def _loo(rows: RowLikelihood) -> LeaveOneOut:
 
 
 def _ordered(compared: list[tuple], key: Stated, tasks: tuple | None) -> ModelComparison:
-    """Models (name, terms, warnings, evidence) by elpd, differences to the first, and what they are worth."""
+    """Order models (name, terms, warnings, evidence) by elpd, with differences to the first."""
     names, loo, warnings, known = zip(*sorted(compared, key=lambda one: -one[1].elpd), strict=True)
     pairs = [sum_and_error(one.pointwise - loo[0].pointwise) for one in loo]
     apart = tuple(-d > max(_SMALL_DIFFERENCE, _STANDARD_ERRORS * se) for d, se in pairs)
@@ -198,7 +194,7 @@ def _ordered(compared: list[tuple], key: Stated, tasks: tuple | None) -> ModelCo
 
 
 def _to_fit(model: Any) -> bool:
-    return isinstance(model, str | Spec) or callable(model)
+    return isinstance(model, str) or callable(model)
 
 
 def _name(model: Any) -> str:
@@ -206,8 +202,6 @@ def _name(model: Any) -> str:
         return "joint"
     if callable(model):
         return getattr(model, "func", model).__name__  # a partial has no name
-    if isinstance(model, Spec):
-        return model.name
     return model if isinstance(model, str) else model.model
 
 
@@ -216,9 +210,9 @@ def _doubts(name: str, loo: LeaveOneOut, of_fit: tuple[str, ...], tasks: tuple |
         worst = int(loo.pareto_k.argmax())
         where = f"sample {worst}" if tasks is None else f"task {tasks[worst]!r}"
         yield (
-            f"{name}: {loo.num_bad} of {loo.pareto_k.size} samples have Pareto k above {loo.good_k:.2f} "
-            f"(worst {loo.pareto_k.max():.2f} at {where}). Its elpd is probably too high: take more draws, "
-            "or leave the model out."
+            f"{name}: {part_of(loo.num_bad, loo.pareto_k.size, 'sample')} Pareto k above "
+            f"{loo.good_k:.2f} (worst {loo.pareto_k.max():.2f} at {where}). Its elpd is probably too high: "
+            "take more draws, or leave the model out."
         )
     yield from (f"{name}: {text}" for text in of_fit)
 
@@ -235,10 +229,9 @@ def to_datatree(fit: Any, labels: Labels | None = None) -> Any:
     """A fit as an ArviZ DataTree: posterior, sample_stats, and for labels log_likelihood and observed_data.
 
     Args:
-        fit: `NutsFit` of an annotation model, `JointPosterior` of the Gibbs sampler, tables by NUTS,
-            or `NutsRun`. Of a `JointPosterior` that keeps the matrices of every few
-            sweeps only, all variables are those of these sweeps.
-        labels: those that a `JointPosterior` was fitted to, for its log-likelihood; not for other fits.
+        fit: `NutsFit` of an annotation model, `JointPosterior`, tables by NUTS, or `NutsRun`. The draws of a
+            `JointPosterior` are those with matrices and, with `Effort(pointwise=True)`, log-likelihoods.
+        labels: of a `JointPosterior`, for names; not for other fits.
 
     Returns:
         `xarray.DataTree`. The log-likelihood of N samples takes 8 N bytes a draw.
@@ -276,23 +269,25 @@ def _of_annotation(fit: "NutsFit") -> _Groups:
         "posterior": dict(run.samples), "sample_stats": dict(run.statistics),
         "log_likelihood": {"labels": by_sample}, "observed_data": {"votes": fit.labels.counts()},
     }  # fmt: skip
-    dims = {**DIMS, **fit.spec.dims, **_OBSERVED}
+    dims = {**DIMS, **_OBSERVED}
     return groups, _named(dims, (*run.samples, *_OBSERVED)), coords(fit.labels)
 
 
 def _of_joint(fit: JointPosterior, labels: Labels | None) -> _Groups:
-    """Draws of the Gibbs sampler at the sweeps whose matrices were kept."""
+    """Draws whose matrices, and log-likelihoods, were kept."""
     chains, kept = int(fit.chain.max()) + 1, fit.matrix_draw
     draws = {name: getattr(fit, name) for name in ("prior", "labeler_accuracy", "classifier", "counts")}
     values = {"confusion": fit.matrices, **{k: x[kept] for k, x in draws.items() if x is not None}}
     posterior = {name: np.asarray(x).reshape(chains, -1, *x.shape[1:]) for name, x in values.items()}
     groups: dict[str, dict[str, np.ndarray]] = {"posterior": posterior}
-    if labels is None:
-        return groups, _named({**DIMS, **_OF_JOINT}, tuple(values)), {}
-    rows = pointwise_of_joint(fit, labels)
-    groups["log_likelihood"] = {"labels": rows.log_p[:, :, rows.row_of_sample]}
-    groups["observed_data"] = {"votes": labels.counts()}
-    return groups, _named({**DIMS, **_OF_JOINT, **_OBSERVED}, (*values, *_OBSERVED)), coords(labels)
+    if (rows := fit.pointwise) is not None:
+        chosen = chosen_draws(chains, kept.size // chains, rows.log_p.shape[2])
+        groups["posterior"] = {name: x[:, chosen] for name, x in posterior.items()}
+        groups["log_likelihood"] = {"labels": rows.log_p[:, :, rows.row_of_sample]}
+    if labels is not None:
+        groups["observed_data"] = {"votes": labels.counts()}
+    dims = _named({**DIMS, **_OF_JOINT, **_OBSERVED}, tuple(n for group in groups.values() for n in group))
+    return groups, dims, {} if labels is None else coords(labels)
 
 
 def _named(dims: Any, variables: tuple[str, ...]) -> dict[str, list[str]]:

@@ -14,7 +14,7 @@ import numpy as np
 from jtruth._host import cross_table
 from jtruth._random import seeded
 from jtruth._validation import places, quoted, some
-from jtruth._validation.words import NO_ANSWER, is_list, number_of, typing_error
+from jtruth._validation.words import NO_ANSWER, is_list, number_of, plain, typing_error
 from jtruth.answers import Answer, Check, Column, Document, Note, Notes, Table, finding_notes, how
 from jtruth.answers.blocks import facts_of
 from jtruth.labels import Labels, must_be_labels
@@ -24,6 +24,8 @@ from jtruth.stats.agreement import TITLES, Agreement, LabelerPairs
 FEW_LABELS = 10  # a labeler with fewer labels says little about itself
 LEAST_SHARED = 10  # labels of whom pairs are counted
 MANY_SHARED = 20  # samples that two labelers share before full agreement is odd
+_FEW_SINGLE = 0.01  # of the samples, below which those with one label are not worth a word
+_ANY = "PRED.csv"  # what a command calls a file that is not there yet
 HARDLY, _LISTED = 0.1, 8  # kappa of labelers with themselves that is hardly above chance; names in a list
 
 
@@ -61,16 +63,16 @@ class Inspection(Answer):
         each = self.labels_per_labeler
         shares = [{"class": str(c), "share": p} for c, p in zip(self.classes, self.class_shares, strict=True)]
         order = sorted(range(len(shares)), key=lambda k: -shares[k]["share"])
-        steps = [step for step in self.next_steps if step["command"]]
-        alike = "none to compare" if self.agreement is None else f"{self.agreement:.1%}"
+        steps = [step for step in self.next_steps if step["command"] and _ANY not in step["command"]]
+        alike = "" if self.agreement is None else f"{100 * self.agreement:.0f} %"
         counts = how(
             ("labels per sample", _distribution(self.labels_per_sample)),
             ("labels per labeler", f"{each['min']} to {each['max']}, median {each['median']:g}"),
-            ("agreement of two labels by different labelers", alike),
+            ("agreement of two labels by different labelers", alike or "none to compare"),
             title="Counts",
         )  # fmt: skip
         blocks = (
-            Table("", "Class shares of the labels", "class", (Column("share", "of all labels", form=".1%"),),
+            Table("", "Class shares of the labels", "class", (Column("share", "share of labels"),),
                   shares, order=order),
             counts,
             coefficient_table("coefficients", "Agreement: 0 is chance, 1 is full", self.coefficients,
@@ -85,10 +87,11 @@ class Inspection(Answer):
         )  # fmt: skip
         size = f"{number_of(self.num_samples, 'sample')}, {number_of(self.num_labelers, 'labeler')}"
         sentence = f"{size}, {number_of(self.num_labels, 'label')}, {len(self.classes)} classes. "
+        sentence += f"Two labels of a sample agree in {alike} of cases. " * bool(alike)
         odd = len(self.findings)
-        sentence += f"{number_of(odd, 'finding')} to look at." if odd else "Nothing looks unusual."
+        sentence += f"{number_of(odd, 'unusual pattern')}: see below." if odd else "Nothing looks unusual."
         first = "  # ".join(steps[0].values()) if steps else ""
-        about = "Counts and agreement only: no label was taken as true"
+        about = "These are counts; accuracy is not estimated here"
         return Document("What is in these labels?", about, sentence, blocks, next=first)
 
 
@@ -96,7 +99,7 @@ def _distribution(number: dict) -> str:
     if len(number) == 1:
         return f"{next(iter(number))} (all samples)"
     if len(number) <= 5:
-        return ", ".join(f"{k} ({n} samples)" for k, n in number.items())
+        return ", ".join(f"{k} ({number_of(n, 'sample')})" for k, n in number.items())
     median = np.median(np.repeat(list(number), list(number.values())))
     return f"{min(number)} to {max(number)}, median {median:g}"
 
@@ -227,14 +230,16 @@ def _of_numbers(labels: Labels, pairs: LabelerPairs) -> Iterator[tuple[str, str]
     row, _, _, times = labels.patterns().entries()
     workers, totals = labels.worker_names, _used(labels).sum(axis=1)
     if copies := stats.full_agreement(pairs, MANY_SHARED):
-        names = "; ".join(f"{workers[i]!r} and {workers[j]!r} on {n} samples" for i, j, n in copies[:2])
+        names = "; ".join(
+            f"{workers[i]!r} and {workers[j]!r} on {number_of(n, 'sample')}" for i, j, n in copies[:2]
+        )
         who = "1 pair never disagrees" if len(copies) == 1 else f"{len(copies)} pairs never disagree"
         yield "copies", f"{who} ({names}). If one copied the other, keep one."
     few = (totals < FEW_LABELS) & (totals > 0)
     if names := _named(labels, few):
         who = number_of(int(few.sum()), "labeler")
         yield "few_labels", f"{who} gave fewer than {FEW_LABELS} labels: {names}. Expect wide intervals."
-    if single := int(times[(np.bincount(row) == 1)[row]].sum()):
+    if _FEW_SINGLE * labels.num_samples <= (single := int(times[(np.bincount(row) == 1)[row]].sum())):
         has = "has" if single == 1 else "have"
         text = f"{single} of {labels.num_samples} samples {has} only one label, so nothing checks it."
         yield "single_label", text
@@ -248,8 +253,8 @@ def _of_repeats(labels: Labels, own: np.ndarray) -> Iterator[str]:
     yield f"{number_of(int(number), 'label')} repeated: labelers agree with themselves in"
     share = own["agree"] / np.maximum(own["pairs"], 1)
     often = [t for t in np.argsort(share, kind="stable") if own["repeats"][t] >= FEW_LABELS]
-    each = some([f"{labels.worker_names[t]!r} {share[t]:.0%}" for t in often], _LISTED)
-    yield f"{agree / pairs:.0%} of repeats{f' ({each})' if each else ''}."
+    each = some([f"{labels.worker_names[t]!r} {100 * share[t]:.0f} %" for t in often], _LISTED)
+    yield f"{100 * agree / pairs:.0f} % of repeats{f' ({each})' if each else ''}."
     if labels.has_repeats():
         yield "All count as independent, so intervals are too narrow (--repeats majority counts one)."
     used = _used(labels)
@@ -284,10 +289,8 @@ def _next_steps(labels: Labels, pairs: LabelerPairs, file: str, beside: dict) ->
     if "predictions" in names:
         yield f"jtruth evaluate {file} --predictions {names['predictions']}{gold}", "grade the classifier"
     else:
-        yield (
-            "",
-            f"To grade a classifier: jtruth evaluate {file} --predictions PRED.csv (columns task, label).",
-        )
+        why = f"grade a classifier; {_ANY} has columns task, label"
+        yield f"jtruth evaluate {file} --predictions {_ANY}", why
     if gold:
         yield f"jtruth labelers {file}{gold}", "grade each labeler by the verified labels"
     if not pairs.met.any():
@@ -317,5 +320,7 @@ def _next_steps(labels: Labels, pairs: LabelerPairs, file: str, beside: dict) ->
     known &= number >= max(FEW_LABELS, float(np.median(number)))
     if known.any():
         worst = int(np.argmin(np.where(known, pairs.agreed_with / np.maximum(1, pairs.met), np.inf)))
-        name = shlex.quote(str(labels.worker_names[worst]))
-        yield f"jtruth evaluate {file} --rater {name}", "grade the one who agrees least"
+        name = str(labels.worker_names[worst])
+        share = 100 * pairs.agreed_with[worst] / pairs.met[worst]
+        why = f"{plain(name)} agrees least with the others ({share:.0f} %)"
+        yield f"jtruth evaluate {file} --rater {shlex.quote(name)}", why

@@ -19,6 +19,7 @@ from jaxtyping import Bool, Int
 from jtruth import _validation as check
 from jtruth._arrays import is_concrete
 from jtruth._host import cross_table
+from jtruth._validation.words import number_of
 
 _PYTHON_ROWS = check.Source()  # rows of columns handed over in Python, counted from 0
 
@@ -119,7 +120,9 @@ class Labels:
         labelled = labels._number("sample", labels.num_samples) > 0
         if tasks is None and not allow_unlabelled and not labelled.all():  # their only rows had no label
             lost = check.quoted(labels.task_names[i] for i in np.flatnonzero(~labelled))
-            note = f"{np.count_nonzero(~labelled)} tasks have no label and were left out: {lost}."
+            number = np.count_nonzero(~labelled)
+            gone = number_of(number, "task has no label and was", "tasks have no label and were")
+            note = f"{gone} left out: {lost}."
             labels = replace(labels.restrict(np.flatnonzero(labelled)), notes=(*labels.notes, note))
         return labels._checked(allow_unlabelled)
 
@@ -198,7 +201,7 @@ class Labels:
     @property
     def values(self) -> tuple[float, ...] | None:
         """The numbers that the classes are, in order of their codes, where the scale is "interval"."""
-        return tuple(map(float, self.class_names)) if self.scale == "interval" else None
+        return check.values_of(self.class_names) if self.scale == "interval" else None
 
     @property
     def task_names(self) -> tuple:
@@ -269,10 +272,8 @@ class Labels:
     def entries(self, dtype: Any = np.int64) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Sample, labeler and label of the entries that are labels; of `dtype`, or None: as they are kept."""
         mask = self._mask
-        codes = [
-            np.asarray(a) if mask is None else np.asarray(a)[mask]
-            for a in (self.sample, self.labeler, self.label)
-        ]
+        every = (np.asarray(a) for a in (self.sample, self.labeler, self.label))
+        codes = [a if mask is None else a[mask] for a in every]
         sample, labeler, label = (a if dtype is None else a.astype(dtype, copy=False) for a in codes)
         return sample, labeler, label
 
@@ -403,10 +404,9 @@ class Labels:
     def _checked(self, allow_unlabelled: bool) -> "Labels":
         """Refuse samples without labels unless allowed; note labelers and classes that are never used."""
         check.none_unlabelled(self._number("sample", self.num_samples), self.tasks, allow_unlabelled)
-        notes = check.unused(
-            self._number("labeler", self.num_labelers), self.workers, "labelers gave no label"
-        )
-        classes = self._number("label", self.num_classes)
+        labelers, classes = (
+            self._number("labeler", self.num_labelers), self._number("label", self.num_classes))  # fmt: skip
+        notes = check.unused(labelers, self.workers, "labelers gave no label")
         notes += check.unused(classes, self.classes, "classes never occur")
         return replace(self, notes=self.notes + notes)
 

@@ -14,9 +14,10 @@ import pytest
 
 from jtruth.comparison import compare_models, leave_one_out, to_datatree
 from jtruth.labels import Labels
+from jtruth.latent import Effort
 from jtruth.latent.infer.nuts import NutsRun, gather
-from jtruth.learning.annotation.bayes import MODELS
-from jtruth.learning.annotation.models import DIMS, SPECS, prepare
+from jtruth.learning.annotation.functions import SPECS
+from jtruth.learning.annotation.models import DIMS, prepare
 from jtruth.learning.annotation.posterior import merged_rows, pointwise
 from jtruth.learning.joint.posterior import fit_joint
 from tests.source import ROOT, python_of
@@ -61,7 +62,7 @@ SOME = ("dawid_skene", "mace", "welinder")
 
 @pytest.mark.filterwarnings("ignore")  # random draws are poor ones, and ArviZ says so
 @pytest.mark.parametrize(
-    "model", [pytest.param(name, marks=[pytest.mark.slow] * (name not in SOME)) for name in MODELS]
+    "model", [pytest.param(name, marks=[pytest.mark.slow] * (name not in SOME)) for name in SPECS]
 )
 def test_arviz_reads_every_model(model):
     fit = made_up(model, classes=2 if model == "welinder" else 3)
@@ -109,7 +110,7 @@ def test_the_page_of_your_own_model(page):
 @pytest.mark.filterwarnings("ignore")
 def test_arviz_compares_as_we_do(page):
     labels = page.labels
-    joint = fit_joint(labels, key=jax.random.key(1))
+    joint = fit_joint(labels, key=jax.random.key(1), effort=Effort(pointwise=True))
     trees = {"own": page.tree, "gibbs": to_datatree(joint, labels)}
     theirs = arviz_stats.compare(trees)
     ours = compare_models(labels, key=0, models={"own": page.fit, "gibbs": joint})

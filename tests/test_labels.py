@@ -103,7 +103,7 @@ BAD = [
     (long(num_classes=1), "num_classes must be at least 2; got 1"),
     (
         long(["x", "y", "x"], ["v", "v", "v"], [0, 1, 0], repeats="error"),
-        "rows 0, 2: worker 'v' labelled task 'x' 2 times (1 such repeats in all). Set repeats='majority'",
+        "rows 0, 2: worker 'v' labelled task 'x' 2 times (1 repeat in all). Set repeats='majority'",
     ),
     (long(repeats="drop"), "repeats must be one of 'majority', 'first', 'last', 'keep', 'error'"),
     (long(missing="ignore"), "missing must be one of 'error', 'drop'; got 'ignore'"),

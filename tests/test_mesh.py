@@ -18,7 +18,7 @@ import json, sys
 import jax, numpy as np
 from jax.sharding import AxisType
 import jtruth as jt
-from jtruth.learning import Starts, fit_dawid_skene
+from jtruth.learning import fit_dawid_skene
 from jtruth.learning.joint.batch import joint_batch
 from jtruth.learning.joint.batch import weighted_batch
 from jtruth.learning.joint.tempered_batch import tempered_batch
@@ -37,7 +37,7 @@ meshes = {"Explicit": jax.make_mesh((4,), ("x",), axis_types=(AxisType.Explicit,
           "Auto": jax.make_mesh((1, 4), ("a", "b"), axis_types=(AxisType.Auto,) * 2)}
 
 def everything(mesh):
-    fits = [fit_dawid_skene(labels, starts=Starts(mesh=mesh), tol=0.0, max_steps=steps)  # jumps from 20
+    fits = [fit_dawid_skene(labels, mesh=mesh, tol=0.0, max_steps=steps)  # jumps from 20
             for labels, steps in ((jt.Labels.from_matrix(z[0], 2), 25), (uneven, 10))]
     exact = exact_batch(x, y_pred, window=(64, 64), mesh=mesh)
     joint = joint_batch(0, z, y_pred, 2, sweeps=20, mesh=mesh)

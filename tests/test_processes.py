@@ -31,7 +31,7 @@ def refused(work):
 
 def fitted(labels):
     mesh = jax.make_mesh((jax.device_count(),), ("samples",))
-    fit = jt.learning.fit_dawid_skene(labels, starts=jt.learning.Starts(mesh=mesh), tol=0.0, max_steps=25)
+    fit = jt.learning.fit_dawid_skene(labels, mesh=mesh, tol=0.0, max_steps=25)
     rows = dict(zip(labels.tasks, fit.class_posterior.tolist(), strict=True))
     return {"prior": fit.prior.tolist(), "matrices": fit.matrices.tolist(), "rows": rows,
             "log_likelihood": fit.log_likelihood, "workers": labels.workers, "classes": labels.classes}
@@ -208,6 +208,7 @@ def test_programs_are_kept_where_the_system_keeps_what_it_can_spare(tmp_path, mo
     monkeypatch.setattr(_cache, "os", such)
     monkeypatch.setattr(_cache, "jax", SimpleNamespace(config=config))
     monkeypatch.setattr(_cache, "_CHOSEN", [])
+    monkeypatch.setattr(_cache, "_FOLDER", [])
     _cache.keep_programs.__wrapped__()
     assert said["jax_compilation_cache_dir"] == str(tmp_path / folder / "jtruth" / "programs")
     assert os.listdir(tmp_path) == [folder]

@@ -103,7 +103,7 @@ def _unknown(
     number = not isinstance(value, str) or (is_integer(value) and int(value) < len(classes))
     if list(classes) == list(map(str, range(len(classes)))) and not isinstance(value, str):
         unknown = " (or -1 for unknown)" if missing else ""
-        return f"{place} not a class; classes are 0 to {len(classes) - 1}{unknown} ({len(rows)} such entries)"
+        return f"{place} not a class; classes are 0 to {len(classes) - 1}{unknown} ({len(rows)} such)"
     if number and not coded and not any(map(is_integer, classes)):
         return (
             f"{place} a number, but the classes are {quoted(classes, 8)}, and their order is unknown. Give "

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from jtruth._validation.words import Source, number_of, quoted, some
+from jtruth._validation.words import Source, number_of, part_of, quoted, some
 
 _CHUNK = 1 << 16  # rows at a time where somebody goes through all of them
 
@@ -174,9 +174,9 @@ def keep_one_label_each(
         pair = np.flatnonzero(key == key[again[0][1:][np.diff(again[1]) == 0].min()])
         task, worker = tasks[sample[pair[0]]], workers[labeler[pair[0]]]
         raise ValueError(
-            f"{source.at(rows[pair])}: worker {worker!r} labelled task {task!r} {pair.size} times ({extra} "
-            "such repeats in all). Set repeats='majority' to count the most frequent label of each, or "
-            "'first' or 'last'; 'keep' uses them as independent labels."
+            f"{source.at(rows[pair])}: worker {worker!r} labelled task {task!r} {pair.size} times "
+            f"({number_of(extra, 'repeat')} in all). Set repeats='majority' to count the most frequent label "
+            "of each, or 'first' or 'last'; 'keep' uses them as independent labels."
         )
     own = _own_agreement(labeler, again, len(workers))
     if repeats == "keep":
@@ -273,7 +273,7 @@ def none_unlabelled(number: np.ndarray, names: tuple | None, allowed: bool) -> N
     bare = np.flatnonzero(number == 0)
     if bare.size and not allowed:
         advice = f"{_named(bare, names)}. Leave them out, or set allow_unlabelled=True."
-        raise ValueError(f"{bare.size} of {number.size} samples have no label: {advice}")
+        raise ValueError(f"{part_of(bare.size, number.size, 'sample')} no label: {advice}")
 
 
 def unused(number: np.ndarray, names: tuple | None, what: str) -> tuple:

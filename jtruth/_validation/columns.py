@@ -19,7 +19,17 @@ from jtruth._validation import ids
 from jtruth._validation.classes import check_labelers, encode_classes, inferred_classes
 from jtruth._validation.coded import REPEATS, Coded, different, keep_one_label_each, unused
 from jtruth._validation.scale import scale_of
-from jtruth._validation.words import LOOK, Source, alike_note, brief, choose, quoted, rounded_note
+from jtruth._validation.words import (
+    LOOK,
+    Source,
+    alike_note,
+    brief,
+    choose,
+    number_of,
+    part_of,
+    quoted,
+    rounded_note,
+)
 
 # What was read, as the fields of `Labels` in their order.
 Found = tuple[np.ndarray, np.ndarray, np.ndarray, int, int, int, tuple | None, tuple | None, tuple | None,
@@ -52,7 +62,7 @@ def encode_columns(
     notes += alike_note(worker_ids, "worker ids") + rounded_note(task_ids, "task ids") + remarks
     lost = np.count_nonzero(codes < 0) - (sum(map(silent.__contains__, label)) if silent else 0)
     if lost:
-        notes += (f"{lost} of {len(label)} rows have no label and were left out (missing='drop').",)
+        notes += (_without_label(lost, len(label)),)
     _check_no_counts(sample, labeler, codes, worker_ids, source)
     both, labelled = (sample, labeler, codes), np.flatnonzero(codes >= 0)
     rows, more, own = keep_one_label_each(both, labelled, repeats, (task_ids, worker_ids), source)
@@ -96,7 +106,13 @@ def _silent(label: Sequence, abstain: Iterable) -> tuple[set, tuple[str, ...]]:
     if not silent:
         return silent, (f"The labels in `abstain` never occur: {quoted(sorted(words))}.",)
     number, names = sum(map(silent.__contains__, label)), quoted(sorted(map(str, silent)))
-    return silent, (f"{number} of {len(label)} labels are abstentions ({names}) and were left out.",)
+    verbs = f"is an abstention ({names}) and was", f"are abstentions ({names}) and were"
+    return silent, (f"{part_of(number, len(label), 'label', *verbs)} left out.",)
+
+
+def _without_label(lost: int | np.integer, rows: int) -> str:
+    gone = part_of(lost, rows, "row", "has no label and was", "have no label and were")
+    return f"{gone} left out (missing='drop')."
 
 
 def frame_columns(frame: Any, columns: dict[str, str]) -> tuple[tuple, Source | None, tuple[str, ...]]:
@@ -144,12 +160,17 @@ def frame_order(
     if not orders:
         plain = classes is None and all(kind == nw.Categorical for kind in kinds)
         return classes, scale or ("nominal" if plain else None)
+    return one_order(orders) if classes is None else classes, scale or "ordinal"
+
+
+def one_order(orders: Sequence[Sequence[str]]) -> Sequence[str]:
+    """The longest of several orders of classes, which agree."""
     longest = max(orders, key=len)
     for order in orders:
-        if [name for name in longest if name in order] != order:
+        if [name for name in longest if name in order] != list(order):
             both = f"{quoted(longest, 8)}, and {quoted(order, 8)}"
             raise ValueError(f"columns order their classes in two ways: {both}. Give the order in `classes`")
-    return longest if classes is None else classes, scale or "ordinal"
+    return longest
 
 
 def _whole(values: list) -> list:
@@ -237,11 +258,12 @@ def lazy_patterns(
     labelled, number = label >= 0, tasks.astype(np.int64)
     length = np.bincount(place[labelled], minlength=len(number)).astype(np.int32)
     some, lost = length > 0, rows - int((length * number).sum())
-    notes += (f"{lost} of {rows} rows have no label and were left out (missing='drop').",) * (lost > 0)
+    notes += (_without_label(lost, rows),) * (lost > 0)
     labeler, label, bare = labeler[labelled], label[labelled], int(number[~some].sum())
     notes += unused(np.bincount(labeler, minlength=len(workers)), workers, "labelers gave no label")
     notes += unused(np.bincount(label, minlength=len(names)), names, "classes never occur")
-    notes += (f"{bare} tasks have no label and were left out.",) * (bare > 0)
+    gone = number_of(bare, "task has no label and was", "tasks have no label and were")
+    notes += (f"{gone} left out.",) * (bare > 0)
     return (labeler, label, length[some], number[some]), workers, names, notes
 
 
@@ -249,7 +271,10 @@ def _read(picked: Any, classes: Any, missing: str) -> tuple[Any, int, tuple, np.
     """The coded table; its rows; workers; class of each different label, -1 for none; classes; notes."""
     import narwhals as nw
 
-    nulls = (nw.col(role).is_null().sum().alias(role) for role in ("task", "worker", "label"))
+    roles = ("task", "worker", "label")
+    nulls = (
+        nw.col(role).is_null().cast(nw.Int64).sum().alias(role) for role in roles
+    )  # Spark adds no booleans
     counted = collected(picked.select(nw.len().alias("rows"), *nulls)).rows(named=True)[0]
     size = {name: int(number or 0) for name, number in counted.items()}
     if not size["rows"]:
@@ -443,7 +468,7 @@ def _coded(z: np.ndarray, num_classes: int, missing: Any) -> tuple[np.ndarray, n
     if not inside or (label.dtype.kind == "f" and (label != codes).any()):
         bad = np.flatnonzero((label != codes) | (codes < 0) | (codes >= num_classes))
         i, t = sample[bad[0]], labeler[bad[0]]
-        what = f"not a class code 0..{num_classes - 1} ({bad.size} such entries)"
+        what = f"not a class code 0..{num_classes - 1} ({bad.size} such)"
         advice = f"Use {missing} where there is no label, or set `missing` to the value used there."
         raise ValueError(f"z[{i}, {t}] is {z[i, t]}, {what}. {advice}")
     return sample.astype(np.int32), labeler.astype(np.int32), codes

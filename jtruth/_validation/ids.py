@@ -23,6 +23,8 @@ from jtruth._validation.words import (
     check_visible,
     column_called,
     duplicates,
+    number_of,
+    part_of,
     quoted,
 )
 
@@ -315,8 +317,8 @@ def match_ids(
     if repeated:
         rows = [k for k, name in enumerate(names) if name == repeated[0]]
         raise ValueError(
-            f"{source.at(rows)}: task {brief(ids[rows[0]])} has {len(rows)} rows ({len(repeated)} tasks do). "
-            f"One row per task is needed{hint}."
+            f"{source.at(rows)}: task {brief(ids[rows[0]])} has {len(rows)} rows "
+            f"({number_of(len(repeated), 'task does', 'tasks do')}). One row per task is needed{hint}."
         )
     number = {name: i for i, name in enumerate(tasks)}
     samples = np.fromiter((number.get(name, -1) for name in names), np.int64, len(names))
@@ -325,11 +327,13 @@ def match_ids(
     if complete and rows.size < len(tasks):
         without = quoted(tasks[i] for i in np.setdiff1d(np.arange(len(tasks)), samples))
         missing = len(tasks) - rows.size
-        problems.append(f"{missing} of {len(tasks)} labelled tasks have no {noun} in it ({without})")
+        problems.append(f"{part_of(missing, len(tasks), 'labelled task')} no {noun} in it ({without})")
     if rows.size < len(ids):
         unknown = quoted(ids[k] for k in np.flatnonzero(samples < 0))
         plural = "entries" if noun == "entry" else f"{noun}s"
-        problems.append(f"{len(ids) - rows.size} of its {plural} are for tasks without labels ({unknown})")
+        number = len(ids) - rows.size
+        verb = "is for a task" if number == 1 else "are for tasks"
+        problems.append(f"{number} of its {plural} {verb} without labels ({unknown})")
     return rows, samples[rows], problems
 
 

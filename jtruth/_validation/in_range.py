@@ -47,7 +47,7 @@ def check_codes(
         unknown, at = ", or -1 for not known" if missing else "", tuple(map(int, bad[0]))
         where = some(bad[:, 0]) if shape is None or len(shape) == 1 else some(bad.tolist())
         raise ValueError(
-            f"{_entry(name, at)} is {values[at]} ({len(bad)} such entries: {where}); give class codes "
+            f"{_entry(name, at)} is {values[at]} ({len(bad)} such: {where}); give class codes "
             f"0 to {num_codes - 1}{unknown}"
         )
 
@@ -93,7 +93,7 @@ def check_rows(
     bad = np.argwhere(np.abs(total - 1) > (sum_tolerance(x) if tolerance is None else tolerance))
     if len(bad):
         at = tuple(map(int, bad[0]))
-        many = f" ({len(bad)} such rows of {total.size})" if at else ""
+        many = f" ({len(bad)} such, of {total.size})" if at else ""
         raise ValueError(f"{_entry(name, at)} sums to {total[at]:.9g}, not to 1{many}; {hint}")
 
 
@@ -169,7 +169,7 @@ def _all(good: Any, values: np.ndarray, name: str, what: str, advice: str) -> No
     bad = np.argwhere(~np.asarray(good))
     if len(bad):
         at = tuple(map(int, bad[0]))
-        many = f"({len(bad)} such entries)"
+        many = f"({len(bad)} such)"
         raise ValueError(f"{_entry(name, at)} is {values[at]}{what} {many}; {advice}")
 
 

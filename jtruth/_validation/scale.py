@@ -74,10 +74,10 @@ def scale_of(
     """
     names = tuple(names)
     choose("scale", scale or SCALES[0], SCALES)
-    numbers = [number_in(name) for name in names]
+    numbers = values_of(names)
     if np.isfinite(numbers).all() and len(set(numbers)) == len(names):
         order, scale = names if named else _by_rank(names, numbers), scale or "interval"
-        return scale, order, tuple(map(number_in, order)) if scale == "interval" else None, ()
+        return scale, order, values_of(order) if scale == "interval" else None, ()
     if scale == "interval":
         advice = f"they are {quoted(names, 8)}. For words in an order say scale='ordinal'"
         raise ValueError(f"scale='interval' needs classes that are different numbers; {advice}")
@@ -95,6 +95,12 @@ def scale_of(
         "scale='ordinal' with classes=[...] from lowest to highest, or scale='nominal'."
     )
     return "ordinal", order, None, (note,)
+
+
+def values_of(names: Sequence[str]) -> tuple[float, ...]:
+    """The number of each class, NaN where one is none; all may be percentages."""
+    percent = all(name.endswith("%") for name in names)
+    return tuple(number_in(name.rstrip(" %") if percent else name) for name in names)
 
 
 def places(labels: Any, what: str = "") -> np.ndarray:
@@ -131,6 +137,9 @@ def _plain(name: str) -> str:
 
 def _ranks(names: Sequence[str]) -> list[float] | None:
     """The level of each name on a common scale, higher is more; None of words that are on none."""
+    numbered = [re.fullmatch(r"\d{1,2}\s*[-–:=.)]\s*(\D.*)", name) for name in names]
+    if all(numbered):  # "1 - bad" is bad
+        names = [match[1] for match in numbered if match]
     plain = [_plain(name) for name in names]
     longest = max(map(len, plain), default=0)
     if longest > _LONGEST or not 2 + (longest == 1) <= len(names) <= _MOST:  # two letters may mean anything

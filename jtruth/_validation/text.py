@@ -194,6 +194,8 @@ def _western(data: bytes) -> str:
     found = re.findall(r"([A-Za-z]?)([^\x00-\x7f]+)([A-Za-z]?)", text)
     runs = [(bool(a or b), run, sum(map(str.isalpha, run))) for a, run, b in found]
     odd = any(letters > 2 or (letters and len(run) > (3 if beside else 1)) for beside, run, letters in runs)
+    if not re.search("[\xc0-\xff]|^[^\\w]*$", "".join(run for *_, run, letters in runs if letters)):
+        return ""  # letters that only Windows has, such as Ž: more often of another code
     sure = any(beside for beside, _, letters in runs if letters) or not any(letters for *_, letters in runs)
     return text if sure and not odd else ""
 
@@ -213,6 +215,7 @@ class TextTable(NamedTuple):
     source: Source
     decimal: str | None = None  # what stands before the decimals of numbers; None: found in them
     notes: tuple[str, ...] = ()  # sentences about what was skipped or changed
+    orders: Any = None  # column -> its values from lowest to highest, where the file declares them
     escaped: bool = False  # whether cells had an apostrophe that keeps spreadsheets from computing them
 
     __repr__ = one_line
@@ -238,26 +241,29 @@ class TextTable(NamedTuple):
 def read_table(path: "str | PathLike | File", sep: str | None = None) -> TextTable:
     """A whole text table ("-": standard input); `sep`: a comma (.tsv: a tab), or what alone a header has."""
     file, notes = decoded(read_bytes(path))
+    header = file.data.partition(b"\n")[0]
     if sep is None:
-        sep, header = "\t" if ".tsv" in file.suffixes else ",", file.data.partition(b"\n")[0]
+        sep = "\t" if ".tsv" in file.suffixes else ","
         other = [mark for mark in ",;\t|" if mark.encode() in header]
         sep = other[0] if len(other) == 1 else sep
-    found = plain_columns(file.data, sep) if len(file.data) >= _SHORT else None
+    spaced = 0 < header.count(sep.encode()) == header.count(f"{sep} ".encode())  # a, b, c
+    found = None if spaced or len(file.data) < _SHORT else plain_columns(file.data, sep)
     if found is None:
-        return _any_table(file, sep, notes)
+        return _any_table(file, sep, notes, spaced)
     header, columns, empty = header_of(found[0], file, sep), *found[1:]
     check_names(header, columns.head(_SEEN), file.name, 1)
     notes += _skipped_at_end(file.name, empty)
     return TextTable(header, columns, Source(file.name, "line", 2), None, notes)
 
 
-def _any_table(file: File, sep: str, notes: tuple[str, ...] = ()) -> TextTable:
+def _any_table(file: File, sep: str, notes: tuple[str, ...] = (), spaced: bool = False) -> TextTable:
     """A table by the csv module, which also says what is wrong with it."""
     for magic, what in _NO_TEXT.items():
         if file.data.startswith(magic):
             raise ValueError(f"{file.name}: this is {what}.")
     text = io.TextIOWrapper(io.BytesIO(file.data), "utf-8-sig", newline="")
-    reader, limit = csv.reader(text, delimiter=sep, strict=True), csv.field_size_limit(_FIELD)
+    reader = csv.reader(text, delimiter=sep, strict=True, skipinitialspace=spaced)
+    limit = csv.field_size_limit(_FIELD)
     rows, starts = [], [1]  # the line on which each row starts
     try:
         for row in reader:
@@ -293,6 +299,10 @@ def rows_table(
     if len(kept) > 2 and not any(header[k] for k in kept[1:]):
         what = f"only the first of {len(kept)} columns has a name, {brief(header[kept[0]])}. If it is a title"
         raise ValueError(f"{source.at([begin])}: {what}, remove the line; otherwise name every column")
+    bare = [k + 1 for k in kept[1:] if not header[k]]
+    if len(bare) > 1:
+        what = f"columns {words.some(bare)} have no name. If names stand in two lines, join them into one"
+        raise ValueError(f"{source.at([begin])}: {what}")
     if gaps := sorted(set(range(body[-1])).difference(full)):
         notes += (f"{source.at(gaps)}: empty, so nothing was read from there.",)
     notes += _skipped_at_end(source.name, len(rows) - 1 - body[-1])

@@ -19,7 +19,7 @@ from jtruth._validation.words import brief, number_in
 
 _CLOCK = re.compile(
     r"[T,\s]*(?<![\d./-])(\d\d?)(?::(\d\d)(?::(\d\d(?:[.,]\d+)?))?|(?=\s*[ap]\.?m))\s*(?:([ap])\.?m\.?)?"
-    r"\s*(Z|UTC|GMT|[+-]\d\d:?\d\d)?(?![\d:])",
+    r"\s*(Z|UTC|GMT|[PMCE][SD]T|[+-]\d\d:?\d\d)?(?![\d:])",
     re.IGNORECASE,
 )
 _NO_DATE = re.compile(
@@ -27,6 +27,7 @@ _NO_DATE = re.compile(
 )
 _FORMS = ("%Y %m %d", "%d %b %Y", "%d %B %Y", "%b %d %Y", "%B %d %Y", "%Y %b %d", "%d.%m.%Y", "%d.%m.%y")
 _LOCAL = ("%d %m %Y", "%d %m %y"), ("%m %d %Y", "%m %d %y")  # day first, month first
+_ZONES = {f"{z}{s}T": f"-{8 - k - (s == 'D'):02}:00" for k, z in enumerate("PMCE") for s in "SD"}  # American
 _UNITS = (1e8, 1e11, 1e14, 1e17)  # where seconds from March 1973 on begin, thousandths, and so on
 
 
@@ -105,7 +106,7 @@ def _moment(text: str, order: int) -> datetime | None:
     if day is None or (half and int(hour) > 12):
         return None
     hour = int(hour) % 12 + 12 * (half in "pP") if half else int(hour)
-    zone = "Z" if zone[:1].isalpha() else zone
+    zone = _ZONES.get(zone.upper(), "Z" if zone[:1].isalpha() else zone)
     with suppress(ValueError):
         return datetime.fromisoformat(f"{day:%Y-%m-%d}T{hour:02}:{minute or '00'}:{second or '00'}{zone}")
     return None

@@ -11,13 +11,19 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
-from typing import Any, TypeVar
+from typing import Any, SupportsIndex, TypeVar
 
 from jtruth._one_line import one_line
 
 T = TypeVar("T")
 _LONGEST = 80
 LOOK = "Look first: "  # begins a sentence that stands above the answer: numbers below it mean nothing
+
+
+class Tip(str):
+    """A sentence that says what would help; nothing is wrong."""
+
+    __slots__ = ()
 
 
 class Read(str):
@@ -50,9 +56,15 @@ def series(items: Iterable[Any]) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
-def number_of(number: int, noun: str) -> str:
-    """A count with its noun: "1 label", "2 labels"."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+def number_of(number: SupportsIndex, noun: str, plural: str = "") -> str:
+    """A count with its noun: "1 label", "2 labels"; or with more than that: "1 row was", "2 rows were"."""
+    return f"{number} {noun if number == 1 else plural or noun + 's'}"
+
+
+def part_of(part: SupportsIndex, whole: SupportsIndex, noun: str, verb: str = "has", verbs: str = "") -> str:
+    """How many of all: "1 of 5 rows has", "2 of 5 rows have"."""
+    said = verb if part == 1 else verbs or {"has": "have", "is": "are"}[verb]
+    return f"{part} of {number_of(whole, noun)} {said}"
 
 
 def number_in(text: str) -> float:
@@ -175,8 +187,10 @@ NO_ANSWER = {  # class names that read like no answer, in small letters
 # Words for the three columns, the usual ones first; compared without case, signs and a final "id".
 COLUMN_WORDS = {
     "task": "task item question sample example document doc instance image sentence unit record case patient "
-    "comment hit prompt query conversation passage pair id",
-    "worker": "worker rater annotator labeler labeller coder judge expert observer reader user assessor",
+    "comment hit prompt query conversation passage pair id "
+    "subject statement essay post tweet article",
+    "worker": "worker rater annotator labeler labeller coder judge expert observer reader user assessor "
+    "grader reviewer evaluator participant respondent",
     "label": "label rating answer response annotation verdict sentiment category class judgment judgement "
     "vote value",
 }

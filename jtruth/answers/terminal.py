@@ -1,10 +1,11 @@
-"""An answer on a terminal: brief or in full, and never wider than the terminal.
+"""A document on a terminal: brief or in full, never wider than the terminal.
 
-Brief is the sentence, the first table, up to three notes that matter most and the next command, in 20 lines;
-in full it is every block. A table that is too wide loses no number: sentences are wrapped, and columns that
-find no room stand in a second table below the first.
+Brief is the headline, the first table, up to three important notes and the next command, in 20 lines; full is
+every block. Wide tables keep all numbers: sentences are wrapped, and columns that do not fit are in a second
+table.
 """
 
+import re
 import shutil
 from collections.abc import Callable
 from unicodedata import east_asian_width
@@ -28,7 +29,7 @@ Words = Callable[[str], str]  # from the library's sentences to the reader's, as
 Cells = list[str]
 
 _LINES, _NOTES, _NOTE = 20, 3, 2  # of a brief answer of 80 columns: its lines, its notes, and lines of a note
-_BRIEF, _FULL = (8, 2), (20, 5)  # rows of a table, and how many of them are its last
+_BRIEF, _FULL, _QUEUE = (8, 2), (20, 5), (50, 1)  # rows of a table, and how many of them are its last
 _SQUARE, _ERRORS, _POINTS = 8, 6, 7
 _LEAST = 18  # characters that a column of sentences gets
 _LONG = 30  # a column with a longer text is one of sentences
@@ -38,10 +39,7 @@ _GAP = "  "
 def terminal_text(
     document: Document, *, full: bool = False, width: int | None = None, words: Words = str, read: str = ""
 ) -> str:
-    """Lines of at most `width` columns (None: the terminal's, or 80), in the `words` of this reader.
-
-    `read` is a sentence that says how the input was read.
-    """
+    """Lines of at most `width` columns (None: the terminal's, or 80); `read`: how the input was read."""
     width = shutil.get_terminal_size((80, 24)).columns if width is None else width
     width = max(width, 2 * _LEAST)
     say = lambda text, before="": [] if not text else wrapped(escaped(words(text)), width, before)  # noqa: E731
@@ -49,48 +47,68 @@ def terminal_text(
     dim = [f"\x1b[2m{line}\x1b[22m" for line in say(read)]  # without marks in files and pipes: `typer.echo`
     tail = [*dim, *_next(document.next, width, words, full)]
     if full:
-        lines = [*head, *say(document.about), *(say(f"Warning: {document.doubt}") if document.doubt else [])]
+        doubt = [line for one in _doubt(document) for line in _note(one, width, words)]
+        lines = [*head, *say(document.about), *doubt]
         for block in document.blocks:
             found = _block(block, width, words)
             lines += ["", *found] if found else []
     else:
         notes = [_short(one, width, words) for one in _most_important(document) if one.text != read]
-        room = max(_LINES, _LINES * 80 // width) - len(head) - len(tail)
-        room -= len(say(_left(document, len(notes))))
-        body, shown = _body(document, width, room, notes, words)
-        lines = [*head, *say(_left(document, len(notes) - shown)), *body]
+        space = max(_LINES, _LINES * 80 // width) - len(head) - len(tail)
+        about = [] if not document.about else say(f"{document.about}.")
+        more = _left(document, len(notes), width, words)
+        body, shown = _body(document, width, space - len(about) - len(more), notes, words)
+        if cut := any(line.startswith("(") and "more row" in line for line in body):  # that names --full too
+            body, shown = _body(document, width, space - len(about), notes, words)
+        lines = [*head, *about, *body]
+        tail = [*([] if cut else _left(document, len(notes) - shown, width, words)), *tail]
     return "\n".join(line.rstrip() for line in (*lines, *tail))
 
 
 def _body(
-    document: Document, width: int, room: int, notes: list[list[str]], words: Words
+    document: Document, width: int, space: int, notes: list[list[str]], words: Words
 ) -> tuple[list[str], int]:
-    """The first table and whole notes in at most `room` lines, where that can be, and how many notes."""
+    """The first table and whole notes in about `space` lines, and the number of notes."""
     lines: list[str] = []
     notes = [note for note in notes if len(note) <= _NOTE]
     for table in document.tables()[:1]:
         spare = sum(map(len, notes[:1])) if len(table.rows) > _BRIEF[0] else 0  # rows go before notes
         for most in range(_BRIEF[0], _BRIEF[1], -1):
             out = table.shown(most, full=False)[2] if table.sequence else 0
-            brief = table._replace(columns=tuple(c for c in table.columns if not (out and c.step)))
-            lines = ["", *table_lines(brief, width, (most, _BRIEF[1]), whole=False)]
+            kept = tuple(c for c in table.columns if not (c.detail or (out and c.step)))
+            brief, left = table._replace(columns=kept), words("summary(full=True)")
+            last = 0 if table.queue or table.by_name else _BRIEF[1]
+            lines = ["", *table_lines(brief, width, (most, last), whole=False, left=left)]
             lines += [words(f"({number_of(out, 'more row')}: summary(full=True))")] if out else []
-            if len(lines) + spare <= room:
+            if len(lines) + spare <= space:
                 break
     shown = 0
     for note in notes:
-        if shown < _NOTES and len(lines) + len(note) <= room:
+        if shown < _NOTES and len(lines) + len(note) <= space:
             lines, shown = [*lines, *note], shown + 1
     return lines, shown
 
 
-def _left(document: Document, notes: int) -> str:
-    """What the answer is about, what a brief one leaves out beside so many notes, and how to see it."""
-    blocks = sum(isinstance(one, Table | Matrix | Curve) for one in document.blocks) - bool(document.tables())
-    numbers = ((blocks, "table"), (notes, "note"))
-    parts = [number_of(count, what) for count, what in numbers if count > 0]
-    left = f"summary(full=True) adds {' and '.join(parts)}" if parts else ""
-    return ". ".join(filter(None, (document.about, left))) + "." * bool(left or document.about)
+def _left(document: Document, notes: int, width: int, words: Words) -> list[str]:
+    """A line on the tables and notes that a brief text omits, and how to see them."""
+    drawn = [one for one in document.blocks if isinstance(one, Table | Matrix | Curve)]
+    drawn = [one for one in drawn if not isinstance(one, Table) or one.rows]
+    first = document.tables()[:1]
+    titles = [re.split("[,:;(]", one.title)[0].strip() for one in drawn if one not in first]
+    names = [f"{title[0].lower()}{title[1:]}" for title in titles if title]
+    names += [number_of(notes, "more note")] if names and notes > 0 else []
+    start, shown = f"More with {words('summary(full=True)')}: ", len(names)
+    while shown and size(text := f"{start}{_named(names, shown)}.") > width:
+        shown -= 1
+    return [text] if shown else []
+
+
+def _named(names: list[str], shown: int) -> str:
+    return ", ".join(names[:shown]) + " and more" * (shown < len(names))
+
+
+def _doubt(document: Document) -> list[Note]:
+    return [Note(document.doubt_sign, document.doubt)] if document.doubt else []
 
 
 def _most_important(document: Document) -> list[Note]:
@@ -99,13 +117,17 @@ def _most_important(document: Document) -> list[Note]:
     notes = [
         note
         for note in document.notes()
-        if note.sign not in quiet and note.text not in document.sentence and note.text != document.next
+        if note.sign not in quiet
+        and note.text not in document.sentence
+        and note.text != document.next
+        and not (note.sign == "say" and isinstance(note.data, dict))  # a check that asks for nothing
+        and not (" ask " in document.next and "ask_next" in note.text)  # the next command does that
     ]
-    return [Note("bad", document.doubt), *notes] if document.doubt else notes
+    return sorted([*_doubt(document), *notes], key=lambda note: list(SIGNS).index(note.sign))
 
 
 def _short(note: Note, width: int, words: Words) -> list[str]:
-    """Lines of a note; of one too long for a brief answer without its last sentences or clauses."""
+    """Lines of a note; a long one loses its last sentences or clauses."""
     lines, text = _note(note, width, words), note.text
     while len(lines) > _NOTE and (end := max(text.rfind(". "), text.rfind("; "))) > 0:
         text = text[:end]
@@ -114,10 +136,10 @@ def _short(note: Note, width: int, words: Words) -> list[str]:
 
 
 def _block(block: Block, width: int, words: Words) -> list[str]:
-    """All that a block says, under its title."""
     match block:
         case Table():
-            lines = table_lines(block, width, _FULL) if block.rows else []
+            most = _QUEUE if block.queue else _FULL
+            lines = table_lines(block, width, most, left=words("to_dict()")) if block.rows else []
         case Matrix():
             lines = _matrix_lines(block, width)
         case Curve():
@@ -139,14 +161,14 @@ def _note(note: Note, width: int, words: Words) -> list[str]:
     name = f"{plain(note.name).capitalize()}{f' ({verdict})' if verdict else ''}: " if note.name else ""
     text = f"{name}{note.text}"
     text += "." * (mark not in ("", "Tip:") and text[-1:] not in ".?!")
-    return wrapped(escaped(words(f"{mark} {text}" if mark else f"  {text}")), width)
+    lay = _commented if "  # " in text else wrapped
+    return lay(escaped(words(f"{mark} {text}" if mark else f"  {text}")), width)
 
 
-def table_lines(table: Table, width: int, most: tuple[int, int] = _FULL, *, whole: bool = True) -> list[str]:
-    """A table as lines: name of the row, then its values; long names stand behind the values.
-
-    `most` rows, and how many of them are the last ones; `whole`: what finds no room stands in a second table.
-    """
+def table_lines(
+    table: Table, width: int, most: tuple[int, int] = _FULL, *, whole: bool = True, left: str = "to_dict()"
+) -> list[str]:
+    """Lines of a table with `most` rows, and last ones; `whole`: columns that do not fit come below."""
     first, last, out = table.shown(*most, full=whole)
     rows = (*first, *last)
     places = [*range(len(first)), *range(len(table.rows) - len(last), len(table.rows))]
@@ -156,15 +178,15 @@ def table_lines(table: Table, width: int, most: tuple[int, int] = _FULL, *, whol
         [plain(one.title), *(escaped(cell_text(value_of(one, row), one.form, table.missing)) for row in rows)]
         for one in table.columns
     ]
-    label = ["", *map(escaped, names)]
-    split = len(first) + 1 if last else None
-    return _laid_out(label, columns, width, (split, out), whole)
+    label = [table.head, *map(escaped, names)]
+    split = len(first) + 1 if out and not table.sequence else None
+    return _laid_out(label, columns, width, (split, f"({number_of(out, 'more row')}: {left})"), whole)
 
 
 def _laid_out(
-    label: Cells, columns: list[Cells], width: int, cut: tuple[int | None, int], whole: bool = True
+    label: Cells, columns: list[Cells], width: int, cut: tuple[int | None, str], whole: bool = True
 ) -> list[str]:
-    """Rows under a head; columns that do not fit stand in a second table, or below the name of the row."""
+    """Rows under a head; columns that do not fit are in a second table, or below the name of the row."""
     long_names = max(map(size, label)) > _LONG
     texts = [column for column in columns if max(map(size, column[1:]), default=0) > _LONG]
     short = [column for column in columns if column not in texts]
@@ -183,26 +205,21 @@ def _laid_out(
     return [*lines, "", *_laid_out(label, rest, width, cut)] if rest and whole else lines
 
 
-def _stacked(label: Cells, columns: list[Cells], width: int, cut: tuple[int | None, int]) -> list[str]:
-    """Every row as lines below its name, where a terminal is too narrow for a table."""
+def _stacked(label: Cells, columns: list[Cells], width: int, cut: tuple[int | None, str]) -> list[str]:
+    """Every row as lines below its name, if a terminal is too narrow for a table."""
     lines: list[str] = []
     for k in range(1, len(label)):
-        lines += [_left_out(cut[1])] if k == cut[0] else []
+        lines += [cut[1]] if k == cut[0] else []
         lines += wrapped(label[k], width)
-        lines += [
-            line for one in columns for line in wrapped(f"{one[0]}: {one[k]}".strip(": "), width, "    ")
-        ]
-    return lines
-
-
-def _left_out(number: int) -> str:
-    return f"({number_of(number, 'more row')}: --json FILE or to_dict())"
+        for one in columns:
+            lines += wrapped(f"{one[0]}: {one[k]}".strip(": "), width, "    ")
+    return [*lines, *[cut[1]] * (cut[0] == len(label))]
 
 
 def _rows(
-    label: Cells | None, front: list[Cells], sentences: list[Cells], width: int, cut: tuple[int | None, int]
+    label: Cells | None, front: list[Cells], sentences: list[Cells], width: int, cut: tuple[int | None, str]
 ) -> list[str]:
-    """Lines of a table whose columns fit; sentences share what is left, and are wrapped."""
+    """Lines of a table whose columns fit; sentences share the remaining width, and are wrapped."""
     sizes = [max(map(size, column)) for column in front]
     used = sum(sizes) + len(_GAP) * len(sizes)
     used += 0 if label is None else max(map(size, label))
@@ -210,7 +227,7 @@ def _rows(
     lines: list[str] = []
     for k in range(len((front or sentences or [label or []])[0])):
         if k == cut[0]:
-            lines.append(_left_out(cut[1]))
+            lines.append(cut[1])
         text = "" if label is None else _pad(label[k], max(map(size, label)))
         text += "".join(_GAP + _aligned(c, k, w) for c, w in zip(front, sizes, strict=True))
         parts = [wrapped(column[k], max(each, _LEAST)) for column in sentences]
@@ -218,11 +235,11 @@ def _rows(
             start = text if n == 0 else " " * size(text)
             tail = "".join(_GAP + _pad(p[n] if n < len(p) else "", max(each, _LEAST)) for p in parts)
             lines.append((start + tail)[2 if label is None else 0 :])
-    return lines
+    return [*lines, *[cut[1]] * (cut[0] == len((front or sentences or [label or []])[0]))]
 
 
 def _aligned(column: Cells, k: int, width: int) -> str:
-    """A cell of a column: words at the left, numbers at the right."""
+    """A cell of a column: words to the left, numbers to the right."""
     words = sum(cell[:1].isalpha() or cell[:1] in "<'\"" for cell in column[1:] if cell)
     blanks = " " * (width - size(column[k]))
     return column[k] + blanks if 2 * words > len(column) - 1 else blanks + column[k]
@@ -232,21 +249,21 @@ def _matrix_lines(block: Matrix, width: int) -> list[str]:
     rows, columns = list(map(plain, block.rows)), list(map(plain, block.columns))
     if max(len(rows), len(columns)) <= _SQUARE:
         cells = [[name, *(block.text(a, b) for a in range(len(rows)))] for b, name in enumerate(columns)]
-        return _laid_out(["", *rows], cells, width, (None, 0))
+        return _laid_out(["", *rows], cells, width, (None, ""))
     pairs = off_diagonal(block)[:_ERRORS]
     label = ["largest errors", *(f"{rows[a]} -> {columns[b]}" for a, b in pairs)]
-    return _laid_out(label, [["", *(block.text(a, b) for a, b in pairs)]], width, (None, 0))
+    return _laid_out(label, [["", *(block.text(a, b) for a, b in pairs)]], width, (None, ""))
 
 
 def off_diagonal(block: Matrix) -> list[tuple[int, int]]:
-    """Cells beside the diagonal, the largest first."""
+    """Off-diagonal cells, the largest first."""
     mean = block.cells["mean"]
     pairs = [(a, b) for a in range(len(block.rows)) for b in range(len(block.columns)) if a != b]
     return sorted(pairs, key=lambda pair: -mean[pair[0]][pair[1]])
 
 
 def _series_lines(block: Curve, name: str, width: int) -> list[str]:
-    """Some points of a curve, evenly spread; where they have names, these and more of them."""
+    """Evenly spaced points of a curve; more if they have names."""
     points = block.series[name]
     known = [k for k, value in enumerate(points["mean"]) if value is not None]
     most = _FULL[0] if block.named else _POINTS
@@ -260,15 +277,22 @@ def _series_lines(block: Curve, name: str, width: int) -> list[str]:
         [plain(block.y), *(cell_text([points["mean"][k], *(end[k] for end in ends)]) for k in chosen)],
     ]
     left = [f"({number_of(len(known) - len(chosen), 'more point')} in the JSON)"] * (len(known) > len(chosen))
-    return [*_laid_out(label, columns, width, (None, 0)), *left] if chosen else []
+    return [*_laid_out(label, columns, width, (None, "")), *left] if chosen else []
 
 
 def _next(step: str, width: int, words: Words, full: bool) -> list[str]:
-    """The command worth running next, and what it is for."""
     if not step:
         return []
-    command, _, comment = escaped(words(step)).partition("  # ")
-    lines = [*([""] if full else []), *_command(f"next: {command}", width)]
+    lines = [""] if full else []
+    for mark, text in zip(("next", "then"), escaped(words(step)).split("\n"), strict=False):
+        lines += _commented(f"{mark}: {text}", width)
+    return lines
+
+
+def _commented(text: str, width: int) -> list[str]:
+    """A command, and its comment behind or below it."""
+    command, _, comment = text.partition("  # ")
+    lines = _command(command, width)
     if comment and size(lines[-1]) + 4 + size(comment) <= width:
         lines[-1] += f"  # {comment}"
     elif comment:
@@ -288,7 +312,7 @@ def _command(text: str, width: int) -> list[str]:
 
 
 def wrapped(text: str, width: int, before: str = "") -> list[str]:
-    """A text in lines of at most `width` columns; `before` stands in front of the first, blanks of others.
+    """A text in lines of at most `width` columns; `before` starts the first, blanks the others.
 
     >>> wrapped("a few words and an_unbreakable_name", 12, "! ")
     ['! a few', '  words and', '  an_unbreak', '  able_name']
@@ -308,18 +332,18 @@ def wrapped(text: str, width: int, before: str = "") -> list[str]:
     return lines
 
 
-def _fitting(word: str, room: int) -> int:
-    """How many characters of a word fit into so many columns; one at least."""
+def _fitting(word: str, space: int) -> int:
+    """Number of characters of a word that fit into so many columns, at least one."""
     used = 0
     for k, c in enumerate(word):
         used += size(c)
-        if used > room:
+        if used > space:
             return max(k, 1)
     return len(word)
 
 
 def size(text: str) -> int:
-    """Columns that a text takes on a terminal."""
+    """Width of a text on a terminal, in columns."""
     return len(text) if text.isascii() else sum(2 if east_asian_width(c) in "WF" else 1 for c in text)
 
 

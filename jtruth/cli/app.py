@@ -6,6 +6,7 @@ No colours and no boxes: the same words reach a terminal, a file and a screen re
 the same in every command and seldom needed: `--help-reading` says it.
 """
 
+import re
 from typing import Annotated, Any
 
 import typer
@@ -14,20 +15,25 @@ from typer.core import TyperCommand, TyperGroup
 from jtruth._version import __version__
 from jtruth.cli.classifier import compare, evaluate, sensitivity
 from jtruth.cli.later import ask, clean, plan
-from jtruth.cli.options import COMMANDS, READING, WRITTEN, flat
+from jtruth.cli.options import COMMANDS, QUESTION, READING, WRITTEN, flat
 from jtruth.cli.people import agreement, consensus, inspect, labelers, models, simulate
 from jtruth.cli.shares import calibrate, correct, preferences, prevalence
 
 SECTIONS = {  # of `jtruth --help`
-    "First": (inspect, agreement, simulate),
-    "How good?": (evaluate, compare, labelers, consensus, prevalence, preferences, calibrate, correct),
-    "What does it depend on?": (sensitivity, models),
-    "What next?": (ask, plan, clean),
+    "Look at labels": (inspect, agreement, simulate),
+    "Estimate quality": (evaluate, compare, labelers, consensus, prevalence, preferences, calibrate, correct),
+    "Check assumptions": (sensitivity, models),
+    "Collect and correct labels": (ask, plan, clean),
 }
 
 
 class Sectioned(TyperCommand):
     """A command whose options stand in the groups of `jtruth.cli.options`."""
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """What is typed, without braces, which would mean a choice."""
+        pieces = super().collect_usage_pieces(ctx)
+        return [re.sub(r"[{}]", "", piece).replace("[[", "[").replace("]]", "]") for piece in pieces]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Arguments, then each group of options under its name, but for those of reading."""
@@ -50,14 +56,15 @@ class Sectioned(TyperCommand):
         for param in self.get_params(ctx):
             record = param.get_help_record(ctx)
             if record is not None:
-                sections.setdefault(_panel(param), []).append(record)
+                name = re.sub(" <.*>$", "", record[0])  # the type of what is typed without a name
+                sections.setdefault(_panel(param), []).append((name, record[1].replace("  [required]", "")))
         return sections
 
 
 def _panel(param: Any) -> str:
-    """The group under which an option or argument stands."""
+    """The group under which an option stands; what is typed without a name comes first."""
     if param.param_type_name == "argument":
-        return "Arguments"
+        return QUESTION
     return getattr(param, "rich_help_panel", None) or WRITTEN
 
 
@@ -80,6 +87,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     help="How good are your classifier, your labelers and your labels when the true labels are unknown?",
+    epilog="Start with `jtruth inspect LABELS.csv`. `jtruth COMMAND --help` has options and an example.",
 )
 for function in (one for functions in SECTIONS.values() for one in functions):
     example = f"Example: jtruth {function.__name__} {COMMANDS[function][1]}"

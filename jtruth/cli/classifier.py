@@ -1,27 +1,45 @@
 """How good is a classifier (`jtruth evaluate`), which is better (`compare`), and what if (`sensitivity`)?"""
 
 import shlex
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 from jtruth._files import write_picture
-from jtruth.cli.options import EVERY, READING, argument, command, next_step, option, refuse, shared, written
+from jtruth.cli.options import (
+    EVERY,
+    READING,
+    argument,
+    command,
+    next_step,
+    option,
+    refuse,
+    requirement,
+    shared,
+    written,
+)
 from jtruth.cli.output import give, progress, required, whole
 
 GRADED = {  # what to grade, by what, and how
-    "predictions": option("Classifier: columns task, label; or column:NAME.", kind=Path),
-    "rater": option("Grade this labeler against the others instead."),
-    "gold": option("Verified labels: columns task, label; or column:NAME.", kind=Path),
-    **shared("noise", "prior", "assume", "labelers_are"),
-    "method": option("Such as laplace or majority_vote.", "bayes"),
-    "fast": option("Laplace approximation (faster, less exact).", False),
-    "target": option("population (new samples, default) or in-sample."),
+    **shared("predictions"),
+    "rater": option("Or grade this labeler, using the other labelers."),
+    **shared("gold", "noise", "prior", "assume", "labelers_are"),
+    "method": option("bayes (default), laplace, majority_vote, smyth, tars.", "bayes", show_default=False),
+    "fast": option("The same as --method laplace: faster, less exact.", False),
+    **shared("target"),
     "inclusion": option(
-        "Table task, inclusion: probabilities of being in gold.", kind=Path, rich_help_panel=READING
+        "Table task, inclusion: each sample's probability of being in gold.",
+        kind=Path,
+        rich_help_panel=READING,
     ),
     **shared("positive", "order", "common_only"),
 }
+
+
+def _called(file: Path) -> str:
+    """What a classifier is called: its file, or the column that has its predictions."""
+    return str(file).partition(":")[2] or file.name
 
 
 def judged(args: Any, *, what_if: bool = False) -> tuple[Any, tuple[str, ...], Any]:
@@ -34,39 +52,46 @@ def judged(args: Any, *, what_if: bool = False) -> tuple[Any, tuple[str, ...], A
     if args.fast and args.method != "bayes":
         raise ValueError(f"--fast and --method {args.method} are two different methods: choose one")
     from jtruth import evaluation
-    from jtruth.cli.reading import Tables, with_calibration, with_notes
+    from jtruth.cli.reading import with_notes
 
-    new, calibration = with_calibration(args)
     with progress("part", 2 if what_if else 1) as advance:
-        tables, file = Tables(new, args.predictions, new.gold, args.noise), args.predictions
-        args.how_read = new.how_read
-        by = (
-            tables.alone
-            if calibration and args.rater in map(str, calibration[0].worker_names)
-            else tables.rater
-        )
-        y_pred, notes = by(str(args.rater)) if file is None else tables.predictions(file)
+        tables, calibration, y_pred, notes = _graded(args)
         result = evaluation.evaluate(
             y_pred, tables.labels, method="laplace" if args.fast else args.method, target=args.target,
             order=tables.order(), positive=tables.positive, **tables.known(args.inclusion),
             calibration=calibration, progress=advance,
         )  # fmt: skip
+        rater = args.predictions is None
+        result = replace(result, graded=f"Labeler {args.rater}" if rater else _called(args.predictions))
         if what_if:
             _ = result.assumptions
     return with_notes(result, notes), (*tables.labels.notes, *notes), tables
 
 
+def _graded(args: Any, by: str | None = None) -> tuple[Any, Any, Any, tuple[str, ...]]:
+    """The tables, the calibration if there is one, and (y_pred, notes) of what is graded."""
+    from jtruth.cli.reading import Tables, with_calibration
+
+    new, calibration = with_calibration(args)
+    tables = Tables(new, args.predictions, new.gold, args.noise, by=by)
+    args.how_read = new.how_read
+    if args.predictions is not None:
+        return tables, calibration, *tables.predictions(args.predictions)
+    known = calibration is not None and args.rater in map(str, calibration[0].worker_names)
+    return tables, calibration, *(tables.alone if known else tables.rater)(str(args.rater))
+
+
 @command(
     "LABELS.csv --predictions PRED.csv --report a.html", EVERY,
     **GRADED, **shared("by", "calibration", "require", "confidence"),
-    metric=option("With --by: such as recall or f1.", "accuracy"),
-    scores=option("Grade the column score: ROC curve and areas.", False),
-    threshold=option("With --scores: positive from this score up.", kind=float),
-    cost=option("With --scores: costs FP,FN; finds the best threshold."),
+    metric=option("With --by: metric to compare.", "accuracy"),
+    scores=option("Grade the column score of --predictions by ROC and AUC.", False),
+    threshold=option("With --scores: lowest score that counts as positive.", kind=float),
+    cost=option("With --scores: costs of a false positive, negative."),
     plot=written("With --scores: draw the curves (.svg, .png, .pdf)."),
 )  # fmt: skip
 def evaluate(args: Any) -> None:
-    """Grade a classifier or a labeler by labels that may be wrong."""
+    """Grade a classifier or a labeler, using imperfect labels."""
     if args.by is None and args.metric != "accuracy":
         raise ValueError("--metric needs groups to compare: add --by COLUMN, or leave --metric out")
     if args.plot is not None and not args.scores:
@@ -75,10 +100,6 @@ def evaluate(args: Any) -> None:
         raise ValueError(
             "--scores grades the scores of all samples, and --by compares predicted classes in groups: leave "
             "one of them out"
-        )
-    if args.scores or args.by is not None:
-        refuse(
-            {"--calibration": args.calibration}, "grades one classifier or labeler: omit --scores and --by"
         )
     if not args.scores:
         idle = {"--threshold": args.threshold, "--cost": args.cost}
@@ -96,7 +117,7 @@ def _next(args: Any, tables: Any = None, known: int = 0) -> str:
     if args.command is evaluate and args.calibration is not None:
         return "" if args.full else next_step(args, "--full", "show the checks of the calibration")
     if tables is not None:
-        return tables.gold_step(known=known) if known < tables.labels.num_samples else ""
+        return tables.gold_step(known=known)
     return next_step(args, "", "look for unusual patterns in the labels", "inspect")
 
 
@@ -114,31 +135,31 @@ def _groups(args: Any) -> Any:
     _refuse_idle(args, "groups are compared (--by)")
     if (args.predictions is None) == (args.rater is None):
         raise ValueError("give what to grade in every group: --predictions PRED.csv or --rater WORKER")
-    from jtruth.cli.reading import Tables, with_notes
+    from jtruth.cli.reading import with_notes
     from jtruth.evaluation import compare_groups
 
     with progress("answer") as advance:
-        tables = Tables(args, args.predictions, args.gold, args.noise, by=args.by)
-        file = args.predictions
-        y_pred, notes = tables.rater(str(args.rater)) if file is None else tables.predictions(file)
+        tables, calibration, y_pred, notes = _graded(args, args.by)
         comparison = compare_groups(
             y_pred, tables.labels, tables.groups(1), metric=args.metric, positive=tables.positive,
-            **_target(args), **tables.known(args.inclusion), progress=advance,
+            calibration=calibration, **_target(args), **tables.known(args.inclusion), progress=advance,
         )  # fmt: skip
     return with_notes(comparison, (*tables.labels.notes, *notes))
 
 
 def _grade_scores(args: Any) -> None:
-    from jtruth.cli.reading import Tables, with_notes
+    from jtruth.cli.reading import Tables, with_calibration, with_notes
 
     if args.predictions is None:
         raise ValueError("--scores needs a file of scores: give --predictions PRED.csv")
     _refuse_idle(args, "scores are graded")
-    refuse({"--require": args.require, "--rater": args.rater}, "cannot be combined with --scores")
+    refuse({"--rater": args.rater}, "cannot be combined with --scores")
+    new, calibration = with_calibration(args)
     with progress("answer") as advance:
-        tables = Tables(args, args.predictions, args.gold, args.noise)
+        tables = Tables(new, args.predictions, new.gold, args.noise)
+        args.how_read = new.how_read
         scores, notes = tables.scores(args.predictions)
-        known = tables.known(args.inclusion)
+        known = tables.known(args.inclusion) | {"calibration": calibration}
         result = _judged_scores(args, scores, tables.labels, **known, **_target(args), progress=advance)
     result = with_notes(result, [text for text in notes if text not in result.warnings])
     if args.plot is not None:
@@ -172,14 +193,14 @@ def _judged_scores(args: Any, scores: Any, labels: Any, **options: Any) -> Any:
 
 
 @command(
-    "LABELS.csv --predictions PRED.csv --threshold 0.8", EVERY,
+    "LABELS.csv --predictions PRED.csv --what prior", EVERY,
     **GRADED,
     what=option("shared_errors, hard_samples, labeler_dependence, prior or error_rates.", "shared_errors"),
     metric=option("The metric of --threshold.", "accuracy"),
     threshold=option("Find where the metric crosses this value.", kind=float),
 )  # fmt: skip
 def sensitivity(args: Any) -> None:
-    """Vary one assumption, and find where the conclusion would change."""
+    """Vary one assumption, such as the share of shared errors, and find where the result changes."""
     from jtruth._validation import choose
     from jtruth.answers import facts
     from jtruth.cli.reading import with_notes
@@ -203,18 +224,17 @@ def sensitivity(args: Any) -> None:
     "LABELS.csv A.csv B.csv --metric recall", EVERY,
     files=argument("A.csv B.csv [C.csv]", "Predictions: columns task, label; or column:NAME.",
                    kind=list[Path]),
-    metric=option("Metric: accuracy, recall, f1, kappa.", "accuracy"),
+    metric=option("Metric to compare: accuracy, recall, f1, kappa.", "accuracy"),
     margin=option("Count a classifier as better by more than this.", 0.0),
     at_least=option("Required value of the metric, such as .9.", kind=float),
-    gold=option("Verified labels: columns task, label; or column:NAME.", kind=Path),
-    target=GRADED["target"],
-    **shared("noise", "prior", "assume", "labelers_are", "positive"),
-    common_only=option("Use only tasks with labels and all predictions.", False),
-    **shared("require", "confidence"),
+    **shared("gold", "target", "noise", "prior", "assume", "labelers_are", "positive"),
+    common_only=option("Use only samples with labels and all predictions.", False),
+    require=requirement("m1 > m2"),
+    **shared("confidence"),
     plot=written("Also draw a figure (.svg, .png, .pdf)."),
 )  # fmt: skip
 def compare(args: Any) -> None:
-    """Compare classifiers by labels that may be wrong."""
+    """Compare classifiers, using imperfect labels."""
     from jtruth.cli.reading import Tables, with_notes
     from jtruth.evaluation import compare_classifiers
 
@@ -229,7 +249,9 @@ def compare(args: Any) -> None:
     if args.plot is not None:
         write_picture(args.plot, comparison.plot())
     files = shlex.join(map(str, args.files))
-    step = tables.gold_step(files)
-    if args.gold is not None:
+    needed = comparison.gold_to_tell
+    num = max(needed - comparison.num_gold, 10) if needed else None
+    step = tables.gold_step(files, comparison.num_gold, num)
+    if args.gold is not None and comparison.told:
         step = next_step(args, f"{files} --full", "show all differences")
     give(args, required(args, comparison), step)

@@ -8,6 +8,7 @@ from jtruth._files import write_table
 from jtruth.cli.options import (
     EVERY,
     KNOWN_GOLD,
+    TABLE_OF_LABELS,
     argument,
     command,
     next_step,
@@ -20,16 +21,15 @@ from jtruth.cli.output import give, progress
 
 
 @command(
-    "LABELS.csv --predictions PRED.csv --metric precision", EVERY,
-    predictions=option("Classifier: columns task, label; or column:NAME.", kind=Path),
-    gold=option("Verified labels, if there are any.", kind=Path),
-    **shared("metric", "positive", "common_only"),
-    num=option("Number of answers to ask for.", 10),
+    "LABELS.csv --truth --num 30 --out to_verify.csv", EVERY,
+    **shared("predictions", "gold", "metric", "positive", "common_only"),
+    num=option("Number of labels; with --truth, of samples.", 10),
     truth=option("Choose samples to verify: a stratified random sample.", False),
+    level=option("", 0.95, hidden=True),
     out=written("Write the list to this table; with --truth, fill it in and use it as --gold.", True),
 )  # fmt: skip
 def ask(args: Any) -> None:
-    """Choose the labels to collect next, or (--truth) the samples to verify."""
+    """Choose labels to collect next, or samples to verify (--truth)."""
     if args.predictions is None and not args.truth:
         raise ValueError("the choice of labels depends on the classifier: give --predictions, or say --truth")
     import numpy as np
@@ -47,14 +47,15 @@ def ask(args: Any) -> None:
     doubts = [text for text in doubts if text not in notes]
     items = [Note("read" if text in notes else "warn", text) for text in (*notes, *doubts)]
     listed = [dict(zip(header, row, strict=True)) for row in rows]
-    columns = tuple(Column(name, name, form=".4g") for name in header[1:])
+    forms = {"drop": ".3f"}
+    columns = tuple(Column(one, one.replace("_", " "), form=forms.get(one, ".4g")) for one in header[1:])
     blocks = (
-        Queue("", "What to ask for", header[0], columns, listed),
+        Queue("", "What to ask for", header[0], columns, listed, head="sample"),
         Notes("warnings", "Warnings", items),
         facts(metric=args.metric, target="in-sample", columns=header, rows=rows),
     )  # fmt: skip
     step = "" if args.out is not None else next_step(args, "--out ask.csv", "write the list to a table")
-    about = f"{len(rows)} of {labels.num_samples} tasks"
+    about = f"{len(rows)} of {labels.num_samples} samples"
     give(args, Document("What to ask for next?", about, head, blocks), step)
 
 
@@ -100,9 +101,9 @@ def _truths(args: Any, tables: Any, y_pred: Any) -> tuple[str, list, list, Any]:
 
 @command(
     "LABELS.csv --gold GOLD.csv --cost-gold 5", EVERY,
-    file=argument("[LABELS.csv]", "Labels collected so far.", None),
+    file=argument("[LABELS.csv]", f"Optional. {TABLE_OF_LABELS}", None),
     **KNOWN_GOLD, **shared("prior", "positive", "assume", "labelers_are"),
-    predictions=option("Classifier to grade: columns task, label; or column:NAME.", kind=Path),
+    predictions=option("Predictions to grade: columns task, label; or column:NAME.", kind=Path),
     metric=option("prevalence, accuracy, precision, recall or f1."),
     width=option("Find the cheapest plan with an interval this narrow.", kind=float),
     budget=option("Find the best plan at this cost.", kind=float),
@@ -175,7 +176,11 @@ def _more(args: Any) -> None:
             offer=Offer(cost_label=args.cost_label, cost_gold=args.cost_gold),
             key=args.seed, num_sets=args.sets, progress=advance, **asked,
         )  # fmt: skip
+    known = 0 if gold is None else int((gold >= 0).sum())
+    best = min((row for row in found.rows if row["width"]), key=lambda row: row["width"], default=None)
     step = _priced(args, tables, "replace 1 by the cost of a verified label")
+    if best and best["num_gold"] and best["cost"] is None:
+        step = tables.gold_step(known=known) or step
     give(args, with_notes(found, labels.notes), step)
 
 
@@ -205,21 +210,22 @@ def _features(tables: Any, path: Path) -> Any:
 
 
 @command(
-    "LABELS.csv --features X.csv --noise psi.json --state queue.state", EVERY,
+    "LABELS.csv --budget 100 --out suspicious.csv", EVERY,
     features=option("Table with a column task and numeric features.", kind=Path),
     predictions=option("Class probabilities of a model that was not trained on these labels.", kind=Path),
     budget=option("Number of labels to check.", 50),
-    strategy=option("risk or masked_tars; wrong_label with one label per task."),
-    costs=option("Table with columns task, cost.", kind=Path),
-    state=written("File that stores what was asked."),
-    gold=option("With --features: the expert's answers. Otherwise: verified labels of random tasks, to "
-                "estimate how many labels are wrong.", kind=Path),
+    strategy=option("With --features: risk (largest expected reduction of the loss), masked_tars, or "
+                    "wrong_label.  [default: risk; wrong_label with one label per sample]"),
+    costs=option("With --features: table task, cost: what a check costs.", kind=Path),
+    state=written("With --features: progress file; rerun with it to continue."),
+    gold=option("Verified labels of random samples, for the number of wrong labels. With --features: the "
+                "answers to its queue.", kind=Path),
     common_only=KNOWN_GOLD["common_only"],
     **shared("noise", "prior"),
     out=written("Write LABELS with a suggested label, its probability and a rank in each row.", True),
 )  # fmt: skip
 def clean(args: Any) -> None:
-    """Rank labels to check: likely wrong ones, or (--features) those whose correction helps a model."""
+    """Rank labels to check: likely wrong ones or, with --features, those that hurt a model most."""
     if args.gold is not None and args.features is not None and args.state is None:
         raise ValueError("--gold continues a queue: give its --state file too")
     from jtruth.answers import Note, Notes

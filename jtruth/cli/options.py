@@ -20,9 +20,10 @@ from typer.models import OptionInfo
 
 from jtruth._files import ending_of
 
-QUESTION, WRITTEN = "Options", "Output and help"  # parts of `--help`
+QUESTION, WRITTEN = "Input and options", "Output and help"  # parts of `--help`
 READING = "How tables are read"  # what `--help` leaves to `--help-reading`
 
+TABLE_OF_LABELS = "Table of labels, long or wide; - for stdin."
 _TAKES = {
     "metric": "METRIC", "positive": "CLASS", "rater": "LABELER", "by": "COLUMN", "order": "COLUMN",
     "method": "METHOD", "require": "CONDITION", "cost": "FP,FN", "model": "MODEL", "strategy": "STRATEGY",
@@ -106,20 +107,28 @@ def _cache(folder: Path | None) -> None:
         use_compilation_cache(folder)
 
 
+def requirement(example: str) -> Option:
+    """The option --require, with an example of a condition."""
+    text = f"'{example}': exit code 0 yes, 3 no, 4 undecided."
+    return option(text, metavar="CONDITION", kind=list[str])
+
+
 _SHARED: dict[str, Option] = {  # single options of several commands
-    "metric": option("Metric: accuracy, precision, recall, f1, kappa.", "accuracy"),
+    "metric": option("Metric whose interval to narrow: accuracy, precision, recall, f1, kappa.", "accuracy"),
     "positive": option("Name of the positive class."),
-    "common_only": option("Use only tasks with labels and a prediction.", False, rich_help_panel=READING),
-    "noise": option("JSON file of known error rates.", kind=Path),
-    "prior": option("Class prior: .8,.2 or by name: no=.8,yes=.2"),
-    "assume": option("independent, shared_difficulty or partly_shared."),
-    "labelers_are": option("people (narrower intervals), experts, llm_judges."),
-    "calibration": option("Labels of other samples, with --gold for them.", kind=Path),
-    "by": option("Column of groups; or day, week, month, quarter."),
-    "order": option("Column of labelling times, to find drift."),
-    "require": option("'pass >= .8': exit code 0 if met, 3 if not, 4 if open.", metavar="CONDITION",
-                      kind=list[str]),
-    "confidence": option("Probability for --require.", 0.95),
+    "common_only": option("Use only samples with labels and a prediction.", False, rich_help_panel=READING),
+    "predictions": option("Predictions: columns task, label; or column:NAME.", kind=Path),
+    "gold": option("Verified labels: columns task, label; or column:NAME.", kind=Path),
+    "noise": option("Known error rates, as `labelers --save` writes them.", kind=Path),
+    "prior": option("Class shares: .8,.2 in order, or no=.8,yes=.2"),
+    "assume": option("independent, shared_difficulty or partly_shared errors.  [default: any of these]"),
+    "labelers_are": option("people narrows intervals; experts, llm_judges do not."),
+    "target": option("population (new samples, default) or in-sample (these)."),
+    "calibration": option("Labels of other samples, whose truth is in --gold.", kind=Path),
+    "by": option("Column of groups, or hour|day|week|month|quarter|year."),
+    "order": option("Column of labeling times, to find drift."),
+    "require": requirement("accuracy >= .8"),
+    "confidence": option("How sure --require must be.", 0.95),
 }  # fmt: skip
 
 
@@ -129,11 +138,11 @@ def shared(*names: str) -> dict[str, Option]:
 
 
 KNOWN_GOLD: dict[str, Option] = {
-    "gold": option("Verified labels: columns task, label; or column:NAME.", kind=Path),
-    "common_only": option("Leave out gold of tasks without labels.", False, rich_help_panel=READING),
+    "gold": _SHARED["gold"],
+    "common_only": option("Leave out gold of samples without labels.", False, rich_help_panel=READING),
 }
 DRAWS: dict[str, Option] = {
-    "level": option("Probability of the intervals.", 0.95),
+    "level": option("Level of the intervals.", 0.95),
     "seed": option("Seed of the random numbers.", 0),
 }
 
@@ -144,7 +153,7 @@ def reading(text: str, default: Any = None, kind: Any = None, **more: Any) -> Op
 
 
 LABELS: dict[str, Option] = {  # a table of labels, and how it is read
-    "file": argument("LABELS.csv", "Columns task, worker, label; - for stdin."),
+    "file": argument("LABELS.csv", TABLE_OF_LABELS),
     "task": reading("Column of samples; a,b if two columns identify one."),
     "worker": reading("Column of labelers."),
     "label": reading("Column of labels."),
@@ -163,26 +172,32 @@ LABELS: dict[str, Option] = {  # a table of labels, and how it is read
     "pass_at": reading("Grades of at least this count as pass, all others as fail."),
 }
 BESIDE: dict[str, Option] = {  # columns of predictions and gold, where they have names of their own
-    "pred_task": reading("Column of tasks in the predictions."),
+    "pred_task": reading("Column of samples in the predictions."),
     "pred_label": reading("Column of classes in the predictions."),
-    "gold_task": reading("Column of tasks in the gold table."),
+    "gold_task": reading("Column of samples in the gold table."),
     "gold_label": reading("Column of classes in the gold table."),
 }
 OUTPUT: dict[str, Option] = {  # how much is printed, and where the answer goes
-    "full": option("Print the whole answer.", False, rich_help_panel=WRITTEN),
+    "full": option("Print all tables and notes.", False, rich_help_panel=WRITTEN),
     "json_file": written(
         "Also write JSON; - for standard output.",
         name="--json",
         rich_help_panel=WRITTEN,
     ),
     "report_file": written(
-        "HTML page; --for paper: for a supplement.", name="--report", rich_help_panel=WRITTEN
+        "HTML page; with '--for paper' for a supplement.",
+        name="--report",
+        rich_help_panel=WRITTEN,
     ),
     "page_for": option("", name="--for", hidden=True, callback=_reader),  # the help of --report names it
     # Nobody needs it who has a cache folder of his own, so `--help` leaves it to docs/large_data.md.
     "cache": option("", kind=Path, name="--compilation-cache", hidden=True, callback=_cache),
 }
-SMOOTH = option("With --by: smooth groups over time.", kind=bool, name="--smooth/--no-smooth")
+SMOOTH = option(
+    "With --by: smooth groups over time; default: days with little gold.",
+    kind=bool,
+    name="--smooth/--no-smooth",
+)
 TABLE, EVERY = DRAWS | LABELS | OUTPUT, DRAWS | LABELS | BESIDE | OUTPUT
 
 
@@ -259,7 +274,7 @@ def typed(args: Any, names: Container[str] | None = None) -> str:
     return shlex.join(words)
 
 
-def next_step(args: Any, more: str, why: str, name: str = "") -> str:
+def next_step(args: Any, more: str, why: str = "", name: str = "") -> str:
     """A command worth running next: the same with more options, or (`name`) another for these labels."""
     file = getattr(args, "file", None)
     path = "" if file is None else shlex.quote(str(file))
@@ -268,4 +283,4 @@ def next_step(args: Any, more: str, why: str, name: str = "") -> str:
         {*LABELS, *(one for one in other if one in KNOWN_GOLD or one.startswith("gold_"))} if name else None
     )
     words = ("jtruth", name or args.command.__name__, path, typed(args, kept), more)
-    return f"{' '.join(filter(None, words))}  # {why}"
+    return f"{' '.join(filter(None, words))}{why and f'  # {why}'}"

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from jtruth._files import write_table, write_text
+from jtruth._validation.words import number_of
 from jtruth.cli.options import (
     BESIDE,
     DRAWS,
@@ -30,6 +31,7 @@ from jtruth.cli.options import (
 from jtruth.cli.output import give, progress
 
 COMPARISONS = "This is a file of preferences: each row compares two systems."
+_MODELS = ("dawid_skene", "hierarchical_dawid_skene", "one_coin", "pooled", "item_difficulty")
 QUICK_ABOVE = 2_000_000  # labels; sampling so many takes minutes
 QUICK = "There are more than {:,} labels, so labelers are estimated by EM; --no-fast samples instead, slowly."
 
@@ -148,6 +150,7 @@ def agreement(args: Any) -> None:
 def simulate(args: Any) -> None:
     """Simulate labels, predictions and true classes, with independent errors."""
     from jtruth.answers import Document, facts
+    from jtruth.evaluation.parts import counts_text
     from jtruth.io import write_labels
 
     data, names, prior = _drawn(args)
@@ -164,9 +167,8 @@ def simulate(args: Any) -> None:
     right = float((data.y == data.y_pred).mean())
     named = {name: shlex.quote(str(args.folder / f"{name}.csv")) for name in ("labels", "predictions")}
     sentence = (
-        f"Simulated {labels.num_samples} samples, {labels.num_labels} labels by {args.labelers} labelers and "
-        f"a classifier with accuracy {100 * right:.1f} %. {args.folder} has the files labels.csv, "
-        "predictions.csv and truth.csv."
+        f"Simulated {counts_text(labels)} and a classifier with accuracy {100 * right:.1f} %. "
+        f"{args.folder} has the files labels.csv, predictions.csv and truth.csv."
     )
     size = {"num_samples": labels.num_samples, "num_labels": labels.num_labels}
     step = f"jtruth evaluate {named['labels']} --predictions {named['predictions']}"
@@ -200,14 +202,14 @@ def _drawn(args: Any) -> tuple[Any, list[str], Any]:
 @command(
     "LABELS.csv --consensus consensus.csv", EVERY,
     **KNOWN_GOLD, **shared("order", "by", "labelers_are"),
-    target=option("population (new samples, default) or in-sample."),
-    consensus=written("Write the class probabilities of each task to this table.", True),
+    **shared("target"),
+    consensus=written("Write the class probabilities of each sample to this table.", True),
     out=written("Write the labelers to this table: .csv, .tsv, .json, .jsonl, .parquet.", True),
-    save=written("Write the error rates to this file, for --noise."),
+    save=written("Write the error rates, for --noise of evaluate and clean."),
     fast=option("Laplace approximation (faster, less exact); default above 2 million labels.", kind=bool,
                 name="--fast/--no-fast"),
-    update=written("State file of a stream of labels; LABELS are added to it (Laplace approximation)."),
-    model=option("Annotation model to sample by NUTS, as in `jtruth models`."),
+    update=written("File of running counts, to which LABELS are added (Laplace approximation)."),
+    model=option("Fit this model by MCMC instead; `jtruth models --help` has the names."),
     smooth=SMOOTH,
 )  # fmt: skip
 def labelers(args: Any) -> None:
@@ -229,11 +231,11 @@ def labelers(args: Any) -> None:
     other = bool(args.fast) or args.update is not None or args.model is not None
     if args.by is not None:
         return _by_group(args, other)
-    report, labels = _by_engine(args) if other else _sampled(args)
+    report, labels, tables = (*_by_engine(args), None) if other else _sampled(args)
     report = report if other else with_notes(report, labels.notes)
     if args.consensus is not None:
         write_table(args.consensus, *report.consensus(labels))
-    _given(args, report, labels.worker_names, _next(args))
+    _given(args, report, labels.worker_names, _next(args, tables))
 
 
 def _given(args: Any, report: Any, workers: Any, step: str) -> None:
@@ -248,8 +250,8 @@ def _given(args: Any, report: Any, workers: Any, step: str) -> None:
     give(args, report, step)
 
 
-def _sampled(args: Any) -> tuple[Any, Any]:
-    """The report by Gibbs sampling (of very many labels by EM), and the labels."""
+def _sampled(args: Any) -> tuple[Any, Any, Any]:
+    """The report by Gibbs sampling (of very many labels by EM), the labels, and their tables."""
     from jtruth.cli.reading import Tables
     from jtruth.evaluation import errs_on, evaluate_labelers, quick_labelers
 
@@ -258,7 +260,7 @@ def _sampled(args: Any) -> tuple[Any, Any]:
     plain = args.fast is args.gold is args.order is args.labelers_are is None
     if plain and labels.num_labels > QUICK_ABOVE:
         report = quick_labelers(labels, key=args.seed, level=args.level)
-        return replace(report, warnings=(QUICK.format(QUICK_ABOVE), *report.warnings)), labels
+        return replace(report, warnings=(QUICK.format(QUICK_ABOVE), *report.warnings)), labels, None
     with progress("answer") as advance:
         report = evaluate_labelers(
             labels, level=args.level, target=args.target or "population", labelers_are=args.labelers_are,
@@ -266,7 +268,7 @@ def _sampled(args: Any) -> tuple[Any, Any]:
         )  # fmt: skip
     if gold is not None and (columns := tables.columns()):
         report = replace(report, errs=errs_on(labels, gold, columns, level=args.level))
-    return report, labels
+    return report, labels, tables
 
 
 def _by_group(args: Any, other: bool) -> None:
@@ -286,10 +288,12 @@ def _by_group(args: Any, other: bool) -> None:
         )  # fmt: skip
     if args.out is not None:
         write(answer, args.out)
-    give(args, with_notes(answer, tables.labels.notes), _next(args))
+    give(args, with_notes(answer, tables.labels.notes), _next(args, tables))
 
 
-def _next(args: Any) -> str:
+def _next(args: Any, tables: Any = None) -> str:
+    if tables is not None and args.gold is None and (step := tables.gold_step()):
+        return step
     return next_step(args, "", "show the most probable class of each sample", "consensus")
 
 
@@ -331,19 +335,19 @@ def _updated(args: Any, path: Path, options: dict[str, Any]) -> tuple[Any, Any]:
         state = update(old, labels, when=when)
         how = f"EM continued from the state for {state.num_steps} steps"
     report = quick_labelers(state, **options)
-    number = f"{len(state.batches)} sets in all, {len(state.tasks)} tasks"
-    added = f"{labels.num_labels} labels added, {number}; {how}"
+    number = f"{number_of(len(state.batches), 'set')} in all, {number_of(len(state.tasks), 'task')}"
+    added = f"{number_of(labels.num_labels, 'label')} added, {number}; {how}"
     write_stream(path, state)
     return replace(report, warnings=(added, *map(Read, labels.notes), *report.warnings)), state.labels()
 
 
 @command(
-    "LABELS.csv --method dawid_skene --out consensus.csv", LABELS, BESIDE, OUTPUT,
+    "LABELS.csv --out consensus.csv", LABELS, BESIDE, OUTPUT,
     method=option("majority_vote, dawid_skene, one_coin, hierarchical, glad, kos, difficulty_fallibility, "
                   "welinder, label_model or minimax_entropy.", "dawid_skene"),
     **KNOWN_GOLD, **shared("prior"),
     seed=option("Seed of methods that draw at random.", 0),
-    out=written("Write each task's class, its probability and the dissenting labelers to this table.", True),
+    out=written("Write each sample's class, its probability and who disagrees to this table.", True),
     format=option("Format of --out for import: label_studio, argilla or doccano.",
                   rich_help_panel=WRITTEN),
     question=option("Name of the label in that tool, if the file does not hold it.",
@@ -374,13 +378,13 @@ def consensus(args: Any) -> None:
 
 @command(
     "LABELS.csv", TABLE,
-    models=option("Names of models, separated by commas."),
+    models=option(f"Models, separated by commas.  [default: {', '.join(_MODELS)}]"),
     nuts=option("Sample by NUTS instead of tempering (many times slower).", False),
     warmup=option("Warm-up steps of each NUTS chain (500); implies --nuts.", kind=int),
     samples=option("Draws of each NUTS chain (500); implies --nuts.", kind=int),
 )  # fmt: skip
 def models(args: Any) -> None:
-    """Compare annotation models by how well they predict left-out labels (PSIS-LOO)."""
+    """Compare annotation models, such as Dawid-Skene, by how well they predict held-out labels."""
     from jtruth.cli.reading import labels_of, with_notes
     from jtruth.comparison import STANDARD_MODELS, compare_models
     from jtruth.latent import NutsSettings, Progress

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from jtruth._files import write_table
+from jtruth._validation.words import number_of
 from jtruth.cli.options import (
     DRAWS,
     EVERY,
@@ -17,6 +18,7 @@ from jtruth.cli.options import (
     command,
     next_step,
     option,
+    requirement,
     shared,
     written,
 )
@@ -26,19 +28,18 @@ from jtruth.cli.output import give, progress, required
 @command(
     "LABELS.csv --gold GOLD.csv --positive pass", EVERY,
     **KNOWN_GOLD, **shared("calibration"),
-    assume=option("independent, if you can vouch for independent errors."),
-    **shared("labelers_are", "by", "require", "confidence"),
+    assume=option("independent: errors are independent (narrow, often wrong)."),
+    **shared("labelers_are", "by", "confidence", "target"), require=requirement("pass >= .8"),
     smooth=SMOOTH,
-    target=option("population (new samples, default) or in-sample."),
-    positive=option("Class whose share is compared and asked for."),
-    ask=option("Number of samples to suggest for verification.", 10),
+    positive=option("Class whose share --by compares."),
+    ask=option("With --ask-out: number of samples to verify.", 10),
     ask_out=written("Write the samples to verify to this table; fill it in and use it as --gold.", True),
 )  # fmt: skip
 def prevalence(args: Any) -> None:
     """Estimate the share of each class (such as a pass rate) with its interval."""
     from jtruth.answers import facts, sentence_notes
     from jtruth.asking import ask_next
-    from jtruth.cli.reading import Tables, class_code, counted, new_file, with_calibration, with_notes
+    from jtruth.cli.reading import Tables, class_code, counted, with_calibration, with_notes
     from jtruth.evaluation.gold.shares import prevalence
 
     idle = {"--gold": args.gold, "--calibration": args.calibration, "--by": args.by, "--assume": args.assume,
@@ -64,44 +65,33 @@ def prevalence(args: Any) -> None:
     request = ask_next(labels, num, gold=gold, key=args.seed) if num else None
     tasks = [] if request is None else [str(labels.task_names[i]) for i in request.samples]
     answer, name = with_notes(answer, labels.notes), str(labels.class_names[code])
-    step = tables.gold_step(asking="--ask-out")
+    step = tables.gold_step(known=answer.num_gold)
     if calibration:
         step = "" if args.full else next_step(args, "--full", "show the judges' error rates and the checks")
     document = (
         required(args, answer)
         .blocks()
         .more(
-            sentence_notes("", "What to verify next", _advice(request, tasks, name), "do"),
+            sentence_notes("", "What to verify next", _advice(request, tasks), "do"),
             facts(positive=name, gold_to_halve=None if request is None else request.to_halve, ask=tasks),
         )
     )
     if request is not None and args.ask_out is not None:
         write_table(args.ask_out, *tables.to_verify(request, gold))
-    if args.gold is not None and not calibration:
-        num, path = min(30, labels.num_samples - answer.num_gold), new_file("to_verify.csv")
-        why = f"fill it in, then run the command above again with --gold {path}"
-        step = next_step(args, f"--ask {num} --ask-out {path}", why) if num else ""
     give(args, document, step if args.ask_out is None else "")
 
 
-def _advice(request: Any, tasks: list[str], name: str) -> list[str]:
+def _advice(request: Any, tasks: list[str]) -> list[str]:
     from jtruth._validation import quoted
 
     if request is None:
         return []
-    lines = []
-    if request.to_halve:
-        lines.append(
-            f"About {request.to_halve} more verified labels would halve the interval of class {name!r} for "
-            "these samples."
-        )
-    lines.append(f"Verify next: {quoted(tasks, 10)} (a stratified random sample; --ask-out writes it).")
-    return lines
+    return [f"Verify next: {quoted(tasks, 10)} (a stratified random sample; --ask-out writes it)."]
 
 
 @command(
-    "LABELS.csv --predictions PROBS.csv --out calibrated.csv", TABLE,
-    predictions=option("Table with a column task and a probability for each class.", ..., Path),
+    "LABELS.csv --predictions PROBS.csv --folds 10", TABLE,
+    predictions=option("Predicted probabilities: a column task and one for each class.", ..., Path),
     fit_on=option("Table with a column task: samples to fit on; the others are tested.", kind=Path),
     folds=option("Without --fit-on: number of cross-fitting folds.", 5),
     method=option("alpha, temperature, vector, matrix or dirichlet.", "alpha"),
@@ -112,7 +102,7 @@ def _advice(request: Any, tasks: list[str], name: str) -> list[str]:
     out=written("Write the calibrated probabilities to this table.", True),
 )  # fmt: skip
 def calibrate(args: Any) -> None:
-    """Calibrate class probabilities where experts disagree, and show the losses before and after."""
+    """Calibrate a classifier's probabilities to labels that disagree; show losses before and after."""
     from jtruth.cli.reading import Tables, with_notes
     from jtruth.evaluation.calibration import evaluate_calibration
     from jtruth.histograms import MergedBins
@@ -152,7 +142,9 @@ def _split(args: Any, tables: Any) -> Any:
     unknown = sorted(set(chosen) - set(tasks))
     if unknown:
         name = args.fit_on.name
-        raise ValueError(f"{name}: {len(unknown)} tasks have no labels here ({quoted(unknown)})")
+        raise ValueError(
+            f"{name}: {number_of(len(unknown), 'task has', 'tasks have')} no labels here ({quoted(unknown)})"
+        )
     return np.isin(tasks, list(chosen))
 
 
@@ -167,7 +159,7 @@ _READ = ("task", "worker", "label", "labelers", "sep", "classes", "repeats", "ma
     systems=option("Columns of the two systems: a,b."),
     order=option("Column that says which answer was shown first, or whether they were swapped."),
     correct=option("Correct strengths for the judges' error rates.", False),
-    assume=option("independent, if you can vouch for independent errors."),
+    assume=option("independent: errors are independent (narrow, often wrong)."),
     **shared("labelers_are"),
     ask=option("Number of random comparisons that --ask-out writes.", 30),
     ask_out=written("Write comparisons for people to decide; fill in winners and use it as --gold.", True),
@@ -199,7 +191,8 @@ def preferences(args: Any) -> None:
         chance = host_rng(args.seed, "comparisons to verify")
         write_table(args.ask_out, VERIFIED, to_verify(found, args.ask, chance))
     path = new_file("to_verify.csv")
-    step = next_step(args, f"--ask-out {path}", f"fill in the winners, rerun preferences --gold {path}")
+    step = next_step(args, f"--ask-out {path}", "fill in the winners")
+    step += f"\n{next_step(args, f'--gold {path}')}"
     if found.people.startswith("column:"):
         step = next_step(args, f"--gold {shlex.quote(found.people)}", "use what people preferred")
     give(args, answer, "" if args.gold or args.ask_out else step)
@@ -209,7 +202,7 @@ _PAIR = "such as 68/1000"
 
 
 @command(
-    "--called 680/1000 --sensitivity 45/50 --specificity 40/50", DRAWS, OUTPUT,
+    "--differ 68/1000 --mislabeling 2/200", DRAWS, OUTPUT,
     differ=option("Predictions that differ from the labels, of all test samples: 68/1000."),
     mislabeling=option("Share of wrong labels, 0.01, or wrong of audited labels, 2/200."),
     called=option("Samples called positive, of all samples: 680/1000."),
@@ -218,7 +211,7 @@ _PAIR = "such as 68/1000"
     method=option("delta, bootstrap or exact; adjusted (default of --called)."),
 )  # fmt: skip
 def correct(args: Any) -> None:
-    """Correct an error rate (Lam and Stork) or a share of positives (Rogan and Gladen) from counts."""
+    """Correct an error rate, or a share of positives, for known label errors, from counts."""
     from jtruth.lam_stork import estimate_error_rate, rogan_gladen
 
     method = args.method or ("delta" if args.called is None else "adjusted")

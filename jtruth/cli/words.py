@@ -25,6 +25,7 @@ _PHRASES = (
     (r"; key (\d+)", r"; seed \1"),
     (r"\bsmooth=False\b", "--no-smooth"),
     (r"\bsummary\(full=True\)", "--full"),
+    (r"\bto_dict\(\)$", "--json FILE"),
     (r" \(or set num_classes\)", ""),
     (r"bins=MergedBins\(15\)", "--merge-bins"),
     (r" \(in Python: [^)]*\)", ""),

@@ -1,9 +1,7 @@
-"""What do the labels say by themselves: how much labelers agree, and which class each sample has.
+"""Agreement of labelers, and the consensus of the labels on each sample.
 
-Agreement (`labeler_agreement`) needs no model, and says how far labels can be trusted as far as labelers do
-not make the same mistakes. `consensus` keeps of a method of `jtruth.learning.methods` the most probable class
-of each sample, its probability, and who said something else. Votes, and methods that take labelers to err
-independently, are often too sure of themselves: only gold can judge that.
+Agreement needs no model; it measures accuracy only as far as labelers make different mistakes. Votes, and
+methods that assume independent errors, are often too confident; only gold can show that.
 """
 
 from dataclasses import dataclass
@@ -13,13 +11,13 @@ import numpy as np
 
 from jtruth._random import Stated, as_key, host_rng, seeded, stated, stream
 from jtruth._validation import choose, places
-from jtruth._validation.words import Read, number_of, plain, some
+from jtruth._validation.words import LOOK, Read, number_of, plain, some
 from jtruth.answers import Answer, Column, Curve, Document, Table, facts, how, warning_notes
 from jtruth.answers.blocks import cell_text, facts_of
 from jtruth.evaluation.checks.first_look import first_look
 from jtruth.evaluation.inputs import as_labels, read_gold
 from jtruth.evaluation.one_judge import labels_of_columns
-from jtruth.evaluation.parts import first_lines
+from jtruth.evaluation.parts import LOOK_FIRST
 from jtruth.inspection import coefficient_table
 from jtruth.labels import Labels, must_be_labels
 from jtruth.learning import Fit
@@ -35,23 +33,23 @@ _NAMED = 6  # labelers who disagree, by name in a line of the text
 
 @dataclass(frozen=True, repr=False)
 class LabelerAgreement(Answer):
-    """Coefficients of all labelers together, and Cohen's kappa of every two who share samples."""
+    """Coefficients of all labelers together, and Cohen's kappa of pairs who share samples."""
 
     overall: dict[str, Agreement]
     pairs: dict[tuple[str, str], Agreement]  # the most samples in common first
     weights: str
     differences: str
-    scale: str  # of the classes; with an order, alpha by it stands beside the nominal one
+    scale: str  # of the classes; if ordered, alpha by it is given too
     num_left_out: int  # pairs with one sample in common, and those beyond the 200 that share the most
     warnings: tuple[str, ...] = ()
 
     @property
     def kappa(self) -> Agreement:
-        """Cohen's kappa of the two labelers who share the most samples, the only two of two."""
+        """Cohen's kappa of the pair with the most common samples."""
         return next(iter(self.pairs.values()))
 
     def blocks(self) -> Document:
-        """The question, the answer and what stands behind it, for all faces."""
+        """Build the document of the result."""
         pairs = [
             {"pair": f"{plain(a)}, {plain(b)}", "first": a, "second": b, **kappa._asdict()}
             for (a, b), kappa in self.pairs.items()
@@ -59,28 +57,35 @@ class LabelerAgreement(Answer):
         columns = (Column("value", "kappa", ("low", "high")), Column("num_samples", "samples"))
         order = np.argsort([-row["value"] for row in pairs], kind="stable").tolist()
         left, first = self.num_left_out, next(iter(self.overall))
+        heading = f"Kappa of each pair of labelers (Cohen's, {self.weights} weights)"
         note = f"{number_of(left, 'pair')} with fewer common samples left out." if left else ""
         blocks = (
             coefficient_table("overall", "All labelers together", self.overall, columns[1]),
-            Table("pairs", f"Cohen's kappa of two labelers ({self.weights} weights)", "pair", columns, pairs,
+            Table("pairs", heading, "pair", columns, pairs,
                   note, missing="undefined", aside=("pair",), say=str, order=order),
             warning_notes(self.warnings), facts_of(self, "weights", "differences", "scale", "num_left_out"),
             facts(level=self.overall[first].level),
         )  # fmt: skip
         number = number_of(len(self.pairs), "pair")
-        about = f"{number} of labelers; {self.weights} weights; {self.differences} differences for alpha"
         alpha = self.overall[first]
+        about = f"{number} of labelers; {self.weights} weights; {self.differences} differences for alpha"
+        if self.weights == self.differences == "nominal":
+            about = f"{number} of labelers; classes count as unordered"
+        if single := max(one.num_samples for one in self.overall.values()) - alpha.num_samples:
+            about += f"; alpha leaves out {number_of(single, 'sample')} with one label"
         value = cell_text([alpha.value, alpha.low, alpha.high], ".2f", str(alpha))
+        value = (
+            value.replace("[", f"({100 * alpha.level:g} % interval ").replace(", ", " to ").replace("]", ")")
+        )
         sentence = f"{stats.TITLES[first]} is {value}, where 0 is chance and 1 full agreement."
         known = sorted((row for row in pairs if not np.isnan(row["value"])), key=lambda row: row["value"])
         if len(known) > 1:  # which two agree least, and which most
             ends = [f"{row['value']:.2f} ({row['pair']})" for row in (known[0], known[-1])]
-            sentence += f" Cohen's kappa of two labelers ranges from {' to '.join(ends)}."
+            sentence += f" Cohen's kappa of pairs ranges from {' to '.join(ends)}."
         elif known:
             sentence += f" Cohen's kappa is {self.kappa}."
         sentence = f"{sentence} {stats.from_unseen(self.overall)}".rstrip()
-        alarms = first_lines((), self.warnings)
-        return Document("How much do the labelers agree?", about, sentence, blocks, alarms)
+        return Document("How much do the labelers agree?", about, sentence, blocks)
 
 
 @seeded
@@ -88,17 +93,17 @@ def labeler_agreement(
     labels: Any, other: Any = None, *, weights: str = "nominal", differences: str | None = None,
     level: float = 0.95, key: Any = None,
 ) -> LabelerAgreement:  # fmt: skip
-    """Coefficients of agreement with posterior intervals: the same as those of `inspect`.
+    """Coefficients of agreement with posterior intervals, equal to those of `inspect`.
 
     Args:
-        labels: noisy labels; of several labels of a sample by one labeler the first counts in pairs. Or what
-            one labeler said, a sequence in the order of the samples, or a dict or Series by task id.
-        other: then what another one said.
+        labels: noisy labels; of repeated labels by one labeler, pairs use the first. Or the labels of one
+            labeler: a sequence in the order of the samples, or a dict or Series by task id.
+        other: then the labels of another one.
         weights: "nominal", "linear" or "quadratic" in the distance of the classes: of their numbers
-            (`labels.values`), or of their ranks where their scale is ordinal.
+            (`labels.values`), or of their ranks if their scale is ordinal.
         differences: of Krippendorff's alpha, "nominal", "ordinal" or "interval" (distances as above). None:
             interval for quadratic weights, else nominal, with a second alpha by the scale of the classes.
-        level: of the intervals.
+        level: probability of the intervals.
         key: a whole number or a JAX key; 0 if None.
 
     Raises:
@@ -132,14 +137,15 @@ def labeler_agreement(
         beside = beside or stats.unseen(kappa, host_rng(key, "samples that no two saw"))
         one_key = stream(key, "agreement of two", a, b)
         pairs[names[a], names[b]] = agreement(kappa, one_key, level, beside=beside)
-    odd = first_lines(first_look(labels, np.full(labels.num_samples, -1), {}))
-    return LabelerAgreement(together, pairs, weights, differences, labels.scale, left_out, odd)
+    found = first_look(labels, np.full(labels.num_samples, -1), {})
+    alarms = tuple(f"{LOOK}{check.message}." for check in found if check.verdict == LOOK_FIRST)
+    return LabelerAgreement(together, pairs, weights, differences, labels.scale, left_out, alarms)
 
 
 def in_common(
     sample: np.ndarray, labeler: np.ndarray, size: tuple[int, int]
 ) -> tuple[dict[tuple[int, int], tuple[np.ndarray, np.ndarray]], int]:
-    """Where labels for the same samples stand of the pairs that share the most; how many are left out."""
+    """Indices of the labels for common samples, of the pairs that share the most; number of other pairs."""
     shared, found = stats.labeler_pairs(sample, labeler, np.zeros_like(sample), size).shared, {}
     by_labeler, place = np.argsort(labeler, kind="stable"), np.full(size[1], -1)
     ends = np.cumsum(np.bincount(labeler, minlength=size[0]))
@@ -154,10 +160,10 @@ def in_common(
 
 @dataclass(frozen=True, repr=False)
 class Consensus(Answer):
-    """The consensus on every sample. The order of samples is that of the labels."""
+    """The consensus on every sample, in the order of the samples of the labels."""
 
     method: str
-    assumes: str  # what the method takes for granted of the labelers
+    assumes: str  # the method's assumption about the labelers
     labels: Labels
     label: np.ndarray  # (samples,) code of the most probable class; of tied ones the first
     probability: np.ndarray  # (samples,) of that class
@@ -185,7 +191,7 @@ class Consensus(Answer):
         return [*header, "labels", "disagree"], [[*row, n, " ".join(who)] for row, n, who in ends]
 
     def labelers(self) -> list[dict[str, Any]]:
-        """Each labeler's number of labels, and how many of them differ from the consensus, worst first."""
+        """Each labeler's number of labels, and how many differ from the consensus, worst first."""
         (_, labeler, _), names = self.labels.arrays, self.labels.worker_names
         number = self.labels.labels_per_labeler()
         against = np.bincount(labeler[self.disagrees], minlength=number.size)
@@ -194,7 +200,7 @@ class Consensus(Answer):
         return [{"worker": who, "num_labels": n, "num_disagree": differ} for who, n, differ in rows]
 
     def blocks(self) -> Document:
-        """The question, the answer and what stands behind it, for all faces."""
+        """Build the document of the result."""
         names, size = tuple(map(str, self.labels.class_names)), self.labels.num_samples
         _, table = consensus_table(self.labels, self.class_posterior)
         counts, tied = self.labels.labels_per_sample().tolist(), self.tied.tolist()
@@ -210,13 +216,15 @@ class Consensus(Answer):
             row["share"] = row["num_disagree"] / row["num_labels"] if row["num_labels"] else None
         against, number = int(self.disagrees.sum()), self.labels.num_labels
         share = f"{against} of {number} labels disagree with the consensus"
-        sentence = f"{share} ({100 * against / max(number, 1):.1f} %). "
-        sentence += f"Its mean probability is {self.probability.mean():.2f}."
+        sentence = f"{share} ({100 * against / max(number, 1):.0f} %). "
+        sentence += (
+            f"The mean probability of its classes is {cell_text([float(self.probability.mean())], 'p')}."
+        )
         x = np.linspace(self.probability.min(), 1.0, _POINTS)
         certain = (np.clip(self.probability, 0, 1)[None, :] >= x[:, None] - _TIE).mean(axis=1)
         blocks = (
             Table("samples", "The samples, least certain first", "task",
-                  (Column("label", "class"), Column("probability", "probability"),
+                  (Column("label", "class"), Column("probability", "probability", form="p"),
                    Column("num_labels", "labels"), Column("who", "who disagrees")), samples,
                   aside=("who", *(f"p_{name}" for name in names)),
                   order=np.argsort(self.probability, kind="stable").tolist()),
@@ -241,17 +249,18 @@ def consensus(
     labels: Labels, method: str = "dawid_skene", *, gold: Any = None, prior: Any = None, key: Any = None,
     **options: Any,
 ) -> Consensus:  # fmt: skip
-    """The most probable class of each sample by one of the methods of `jtruth.learning.methods.METHODS`.
+    """The most probable class of each sample, by a method of `jtruth.learning.methods.METHODS`.
 
     Args:
-        labels, method: the noisy labels, and a name in that table.
+        labels: the noisy labels.
+        method: a name in that table.
         gold: known classes: (samples,) with -1 where unknown, or a Series or dict by task id.
-        prior: (classes,) class shares, where they are known and the method takes them.
+        prior: (classes,) class shares, if they are known and the method uses them.
         key: a whole number or a JAX key; 0 if None.
         options: further options of the method's fit.
 
     Raises:
-        ValueError: an unknown method, or input that it cannot use.
+        ValueError: an unknown method, or unusable input.
 
     >>> votes = Labels.from_matrix([["a", "a", "b"], ["b", "b", "b"], ["a", "a", "a"]], classes=["a", "b"])
     >>> found = consensus(votes, "majority_vote")
@@ -269,7 +278,9 @@ def consensus(
     warnings = [*map(Read, labels.notes), *notes, *fit.warnings, *deserted(p, labels)]
     if tied.any():
         number = np.count_nonzero(tied)
-        warnings.append(f"{number} samples are tied between classes; the first class is shown.")
+        warnings.append(
+            f"{number_of(number, 'sample is', 'samples are')} tied between classes; the first class is shown."
+        )
     return Consensus(
         method, chosen.sentence, labels, label, probability, p, tied, (code >= 0) & (code != label[sample]),
         known, fit, tuple(warnings), stated(key),
@@ -277,7 +288,7 @@ def consensus(
 
 
 def consensus_table(labels: Labels, class_posterior: np.ndarray) -> tuple[list[str], list[list[Any]]]:
-    """Header and rows of a table: each task's most probable class and its class probabilities."""
+    """Header and rows of a table: the most probable class of each task, and its class probabilities."""
     names = tuple(map(str, labels.class_names))
     best = [names[c] for c in class_posterior.argmax(axis=1)]
     rows = zip(labels.task_names, best, class_posterior.tolist(), strict=True)

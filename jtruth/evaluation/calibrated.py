@@ -1,18 +1,14 @@
-"""Judges whose error rates come from other items: `calibration=` of `prevalence` and `evaluate`.
+"""Error rates of judges from other items: `calibration=` of `prevalence` and `evaluate`.
 
-The ordinary use of an LLM judge: some hundred items of another day or source have labels of people beside the
-judge's, and of the new items only the judge speaks. The share of each class may differ, the judge's errors
-given the class may not (`jtruth.stats.elsewhere` has the model). Where the items with human labels are a
-random part of the new ones, `gold=` is the answer instead, and takes less for granted.
-
-Predictions of a classifier are groups of items, as systems are: what is taken for granted beside is that it
-errs independently of the judges, given the class. Where predictions are a judge's own labels, his table of
-classes and labels is the answer, and the other judges help to say what the items are. Measured:
-`benchmarks/calibration_elsewhere.py`.
+Class shares may differ between the verified items and the new ones, the judges' errors given the class may
+not (model: `jtruth.stats.elsewhere`). If the verified items are a random part of the new ones, `gold=` needs
+fewer assumptions. A classifier is assumed to err independently of the judges, given the class. If predictions
+are a judge's own labels, the result is that judge's table of classes and labels, and the other judges help to
+infer the classes. Measured in `benchmarks/calibration_elsewhere.py`.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -20,7 +16,7 @@ import numpy as np
 
 from jtruth._one_line import one_line
 from jtruth._random import host_rng
-from jtruth._validation.words import LOOK, Read, number_of, plain, quoted, some
+from jtruth._validation.words import LOOK, Read, number_of, part_of, plain, quoted, some
 from jtruth.answers import Column, Table
 from jtruth.evaluation.inputs import Inputs, as_labels, read_gold
 from jtruth.evaluation.parts import Check
@@ -30,7 +26,8 @@ from jtruth.stats import elsewhere
 ASSUMED = "the judges' error rates are those on the calibration items; class shares may differ"
 APART = "; the classifier errs independently of the judges, given the class"
 PERSON = re.compile(r"(^|[\W_])(humans?|experts?|people|persons?|gold|truth)([\W_]|$)", re.IGNORECASE)
-FEW = 10  # calibration items of a class below which that is said
+REPLACED = "noise", "prior", "gold", "assume", "order", "method"  # by a calibration
+FEW = 10  # calibration items of a class below which a warning is given
 _ODD, _SURE = 0.01, 0.975  # p-value of looking different; probability that a judge is better than guessing
 _DRAWS = 20_000
 WORTHLESS = (
@@ -40,6 +37,10 @@ WORTHLESS = (
 DIFFERENT = (
     "new items look too different from the calibration items to share error rates (p = {:.2g}): {} on {} of "
     "{} new items, where the calibration predicts {:.0f}. Verify some new items and use gold"
+)
+ONE_RATE = (
+    "The judge's error rates are assumed equal in all groups, so groups differ by their class shares only. "
+    "Verified labels in each group (gold) show whether the judge errs more in one."
 )
 ALIKE = "new items look like a mixture of the calibration's classes; a small change of a judge would not show"
 FEW_OF = "The calibration has {}, so judges' errors on them are very uncertain. Verify more of them."
@@ -71,17 +72,20 @@ class Calibration(NamedTuple):
     __repr__ = one_line
 
 
-def together(labels: Any, calibration: Any) -> tuple[Labels, Calibration]:
-    """The new labels, with all classes that either set names, and the calibration in their terms.
+def together(labels: Any, calibration: Any, **given: Any) -> tuple[Labels, Calibration]:
+    """The new labels with all classes that either set names, and the calibration with the same codes.
 
     Args:
         labels: `Labels` of the new items.
-        calibration: (labels, gold) of other items, or what `jtruth.io.read` returns; gold as elsewhere. If it
-            is None, the one labeler who is called human, expert or the like says the truth.
+        calibration: (labels, gold) of other items, or the result of `jtruth.io.read`. If its gold is None,
+            the truth is the only labeler who is called human, expert or the like.
+        given: other options by name; those that a calibration replaces must be None.
 
     Raises:
-        ValueError: no truth, no common judge, a class without a calibration item, or new items again.
+        ValueError: no truth, no common judge, a class without a calibration item, or the new items again.
     """
+    if twice := [name for name in REPLACED if given.get(name) is not None]:
+        raise ValueError(f"calibration sets the error rates: leave {' and '.join(twice)} out")
     labels = as_labels(labels)
     pair = (getattr(calibration, "labels", None), getattr(calibration, "gold", None))
     if pair[0] is None and isinstance(calibration, tuple | list) and len(calibration) == 2:
@@ -105,7 +109,8 @@ def together(labels: Any, calibration: Any) -> tuple[Labels, Calibration]:
         )
     notes += _same(labels, other, z, judges)
     if lost := int((~known).sum()):
-        notes += (f"{lost} of {known.size} calibration items lack a verified or a judge's label; not used.",)
+        lacking = part_of(lost, known.size, "calibration item", "lacks", "lack")
+        notes += (f"{lacking} a verified or a judge's label; not used.",)
     if alone := [name for name in names if name not in theirs]:
         notes += (f"Labels of {quoted(alone, 4)} are not used: the calibration has none of them.",)
     return labels, Calibration(z[known], gold[known], np.array(judges), notes)
@@ -142,7 +147,7 @@ def _common_classes(labels: Labels, other: Labels, gold: np.ndarray) -> tuple[La
 
 
 def _same(labels: Labels, other: Labels, z: np.ndarray, judges: list[int]) -> tuple[str, ...]:
-    """What is to be said of items in both sets; refuses many with the same labels."""
+    """A note on items in both sets; ValueError if many have the same labels."""
     place = {str(task): i for i, task in enumerate(labels.tasks or ())}
     both = [(place[str(task)], i) for i, task in enumerate(other.tasks or ()) if str(task) in place]
     if not both:
@@ -154,58 +159,65 @@ def _same(labels: Labels, other: Labels, z: np.ndarray, judges: list[int]) -> tu
 
 
 class Calibrated(NamedTuple):
-    """Draws of the count table, and what is to be said of it."""
+    """Draws of the count table by calibration, with rates, checks and warnings."""
 
     counts: np.ndarray  # (draws, classes, symbols)
     of_all: np.ndarray  # (draws, classes) of all samples together
+    new: np.ndarray  # (draws, classes) shares of the classes in new items
     class_posterior: np.ndarray  # (samples, classes)
     verdict: np.ndarray  # (samples,) codes; one more where there is no label
     verdict_rates: np.ndarray  # (draws, classes, verdicts) p(verdict | class)
     own: bool  # whether the predictions are labels of a judge
-    assumed: str
     rates: tuple[dict[str, Any], ...]  # of each judge in each class
-    checks: tuple[Check, ...]
     warnings: tuple[str, ...]
+    basis: dict[str, Any]  # of the result: assumption, checks, number of calibration items
 
     __repr__ = one_line
 
 
-def by_calibration(data: Inputs, calibration: Calibration, *, hard: bool = False) -> Calibrated:
-    """The count table of classes and symbols of the new items (predictions, or groups; one, if all alike).
+def by_calibration(
+    data: Inputs,
+    calibration: Calibration,
+    *,
+    group: np.ndarray | None = None,
+    hard: Callable | None = None,
+) -> Calibrated:
+    """Count table of classes and symbols of the new items; `hard`: verdicts are classes, no probabilities.
 
-    `hard`: verdicts are classes, and not their probabilities.
+    `group` (samples,) of predictions: their symbols are pairs, group C + class, as of `group_symbols`.
+    `hard`: function of verdicts, which become classes; None: `verdicts`, probabilities of classes.
     """
     labels, classes, truth = data.own_labels(), len(data.classes), calibration.truth
     z, rng = labels.to_matrix()[:, calibration.judges], host_rng(data.key, "calibration from elsewhere")
     has = (z >= 0).any(axis=1)
     mine = [] if data.symbols is not None else np.flatnonzero((z == data.y_pred[:, None])[has].all(axis=0))
     own = len(mine) > 0  # the predictions are the labels of a judge
-    symbol, number = (np.zeros_like(data.y_pred), 1) if own else (data.y_pred, data.num_symbols)
-    h, judged = elsewhere.verdicts(z[has], calibration.z, truth, classes)
+    group = np.zeros_like(data.y_pred) if group is None else group
+    groups, column = int(group.max()) + 1, group * data.num_symbols + data.y_pred
+    symbol, number = (group, groups) if own else (column, groups * data.num_symbols)
+    h, judged = (hard or elsewhere.verdicts)(z[has], calibration.z, truth, classes)
     h, judged = (np.eye(classes)[one.argmax(axis=1)] if hard else one for one in (h, judged))
     table, rates, shares = elsewhere.corrected(h, symbol[has], number, judged, truth, rng)
-    of_all, counts = table[..., -1].sum(axis=2), table[..., 0] if own else table[..., :-1].sum(axis=2)
+    of_all, table = table[..., -1].sum(axis=2), table[..., :-1]
+    counts = np.swapaxes(table, 2, 3).reshape(*table.shape[:2], -1) if own else table.sum(axis=2)
     if own and z.shape[1] > 1:
         old, (verdict, judged) = calibration.z[:, mine[0]], (one.argmax(axis=1) for one in (h, judged))
         there = old >= 0
         before = old[there], judged[there]
-        counts = elsewhere.of_one_judge(z[has, mine[0]], verdict, before, truth[there], classes, rng)
+        counts = elsewhere.of_one_judge(z[has, mine[0]], verdict, before, truth[there], classes, rng,
+                                        group[has], groups)  # fmt: skip
+    for s in np.setdiff1d(symbol[~has], symbol[has]):  # without a label of a judge
+        shares[:, s] = rng.dirichlet(np.full(classes, 1 / classes), len(shares))
     joint = shares[:, :, :, None] * rates[:, None]
     given = (joint / joint.sum(axis=2, keepdims=True)).mean(axis=0)  # (groups, classes, verdicts)
     p = shares.mean(axis=0)[symbol]
     p[has] = np.einsum("is,ics->ic", h, given[symbol[has]])
-    for u, times in zip(*np.unique(data.y_pred[~has], return_counts=True), strict=True):
-        counts[:, :, u] += rng.multinomial(times, shares[:, -1 if own else u])
+    unseen, at = column[~has], symbol[~has]
+    for u, k, times in zip(*np.unique(unseen, return_index=True, return_counts=True), strict=True):
+        counts[:, :, u] += rng.multinomial(times, shares[:, at[k]])
     of_all += rng.multinomial(int((~has).sum()), shares[:, -1])
     rows, checks = _of_judges(calibration, labels, data, rng)
-    odd = elsewhere.mismatch(z, calibration.z, truth, classes, rng)
-    if odd is not None:
-        names = [plain(labels.worker_names[t]) for t in calibration.judges]
-        pairs = [f"{name} {labels.class_names[c]}" for name, c in zip(names, odd[1], strict=False)]
-        what, of = ", ".join(pairs) or "rare labels", int((z >= 0).all(axis=1).sum())
-        text, loud = DIFFERENT.format(odd[0], what, odd[2], of, odd[3]), odd[0] < _ODD
-        check = ("does not fit", text) if loud else ("fits", ALIKE)
-        checks += (Check("alike", odd[0], odd[0], *check),)
+    checks += _alike(z, calibration, labels, rng)
     loud = tuple(f"{LOOK}{check.message}." for check in checks if check.verdict == "does not fit")
     times = np.bincount(truth)
     few = [f"only {number_of(int(n), 'item')} of class {data.classes[c]!r}"
@@ -217,13 +229,30 @@ def by_calibration(data: Inputs, calibration: Calibration, *, hard: bool = False
     verdict = np.full(has.size, classes)
     verdict[has] = h.argmax(axis=1)
     verdict_rates = np.concatenate([rates, np.ones_like(rates[:, :, :1])], axis=2)
-    return Calibrated(counts, of_all, p, verdict, verdict_rates, own, assumed, rows, checks, (*loud, *notes))
+    basis = {"assumption": assumed, "checks": checks, "num_calibration": len(truth)}
+    return Calibrated(
+        counts, of_all, shares[:, -1], p, verdict, verdict_rates, own, rows, (*loud, *notes), basis
+    )
+
+
+def _alike(
+    z: np.ndarray, calibration: Calibration, labels: Labels, rng: np.random.Generator
+) -> tuple[Check, ...]:
+    """Whether new items look as the calibration lets them, where that can be seen."""
+    odd = elsewhere.mismatch(z, calibration.z, calibration.truth, labels.num_classes, rng)
+    if odd is None:
+        return ()
+    names = [plain(labels.worker_names[t]) for t in calibration.judges]
+    pairs = [f"{name} {labels.class_names[c]}" for name, c in zip(names, odd[1], strict=False)]
+    what, of = ", ".join(pairs) or "rare labels", int((z >= 0).all(axis=1).sum())
+    text, loud = DIFFERENT.format(odd[0], what, odd[2], of, odd[3]), odd[0] < _ODD
+    return (Check("alike", odd[0], odd[0], *(("does not fit", text) if loud else ("fits", ALIKE))),)
 
 
 def _of_judges(
     calibration: Calibration, labels: Labels, data: Inputs, rng: np.random.Generator
 ) -> tuple[tuple[dict[str, Any], ...], tuple[Check, ...]]:
-    """Each judge's share of right labels in each class, and whether he is better than guessing."""
+    """Recall of each judge in each class, and checks that the judge is better than guessing."""
     classes, rows, checks = len(data.classes), [], ()
     tails, alone = [(1 - data.level) / 2, (1 + data.level) / 2], len(calibration.judges) == 1
     what = "sensitivity + specificity" if classes == 2 else "the sum of its recalls"
@@ -245,7 +274,7 @@ def _of_judges(
 
 
 def rates_table(rows: Sequence[dict[str, Any]], level: float) -> Table:
-    """What the calibration says of each judge."""
+    """Table of the judges' recalls on the calibration items."""
     columns = (Column("right", "share right", ("low", "high")), Column("num_labels", "items"))
     title = f"Judges on the calibration items, with {100 * level:g} % intervals"
     return Table("calibration", title, "name", columns, rows)

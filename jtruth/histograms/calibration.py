@@ -34,6 +34,7 @@ from jaxtyping import Array, Float, Int
 from jtruth._arrays import AnyArray, as_array
 from jtruth._one_line import one_line
 from jtruth._validation import choose
+from jtruth._validation.words import number_of
 from jtruth.histograms.concentration import disagreement_probability
 from jtruth.histograms.label_counts import (
     Histograms,
@@ -388,6 +389,6 @@ def _notes(histograms: Histograms, z: np.ndarray, singletons: int) -> Iterator[s
         )
     if singletons:
         yield (
-            f"{singletons} bins have one sample and count 0 in the calibration loss. Use fewer bins or "
-            "bins=MergedBins(15)."
+            f"{number_of(singletons, 'bin has', 'bins have')} one sample, a calibration loss of 0. "
+            "Use fewer bins or bins=MergedBins(15)."
         )

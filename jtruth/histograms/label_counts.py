@@ -25,6 +25,7 @@ from jtruth._arrays import AnyArray, as_array, is_concrete, safe_log
 from jtruth._one_line import one_line
 from jtruth._validation import some
 from jtruth._validation.in_range import check_counts, check_rows, check_shape
+from jtruth._validation.words import number_of, part_of
 from jtruth.labels import Labels
 
 
@@ -95,7 +96,8 @@ def from_labels(labels: Labels) -> Histograms:
     empty = np.flatnonzero(n == 0)
     if empty.size:
         names = some(empty if labels.tasks is None else (labels.tasks[i] for i in empty), total=empty.size)
-        raise ValueError(f"{empty.size} samples have no label ({names}): leave them out with Labels.restrict")
+        which = f"{number_of(empty.size, 'sample has', 'samples have')} no label ({names})"
+        raise ValueError(f"{which}: leave them out with Labels.restrict")
     return from_counts(labels.counts())
 
 
@@ -111,7 +113,7 @@ def with_at_least(
     if not few.size:
         return histograms, np.arange(n.size), ""
     named = some(few if tasks is None else (tasks[i] for i in few), total=few.size)
-    poor = f"{few.size} of {n.size} samples have fewer than {size} labels ({named})"
+    poor = f"{part_of(few.size, n.size, 'sample')} fewer than {number_of(size, 'label')} ({named})"
     if few.size == n.size:
         raise ValueError(f"{poor}: get a second label for some samples" if size == 2 else poor)
     if not drop:

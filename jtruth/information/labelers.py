@@ -18,6 +18,7 @@ from jaxtyping import Bool, Float, Int
 from jtruth._arrays import AnyArray
 from jtruth._one_line import one_line, picture
 from jtruth._validation.in_range import check_positive, check_probabilities
+from jtruth._validation.words import number_of
 from jtruth.information.dist import (
     MOST_CLASSES,
     checked_prior,
@@ -258,8 +259,8 @@ def smallest_team(labeler, prior: Prior, bits: float, *, most: int = 1_000_000) 
     while not reached(high):
         if high == most:
             raise ValueError(
-                f"{most} such labelers do not convey {bits!r} bits (of {float(entropy(prior)):.6g}); "
-                "lower the target, or use better labelers"
+                f"{number_of(most, 'such labeler does', 'such labelers do')} not convey {bits!r} bits "
+                f"(of {float(entropy(prior)):.6g}); lower the target, or use better labelers"
             )
         high = min(2 * high, most)
     return bisect_left(range(high), True, high // 2 + 1, key=reached)  # half of it is not enough

@@ -79,6 +79,10 @@ def _label_studio_rows(rows: LabelRows, records: list[dict]) -> Iterator[Found]:
         values[key].add(as_text(value))
     most = min(_FEW, max(1, len(records) // 2))
     few = [key for key, texts in values.items() if key == rows.wanted or len(texts - {""}) <= most]
+    pairs = {key: {(row.get("id"), as_text(one.get(key))) for row, one in zip(records, answers, strict=True)}
+             for key in few}  # fmt: skip
+    differ = [key for key, both in pairs.items() if duplicates(task for task, _ in both)]
+    few = [key for key in few if not differ or key in differ or key == rows.wanted]
     for rows.record, row in enumerate(records):
         chosen = {key: answers[rows.record].get(key) for key in few}
         yield row.get("id", rows.record), _person(row["annotator"]), chosen, {"time": row.get("created_at")}

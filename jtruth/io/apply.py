@@ -14,7 +14,7 @@ from jtruth._validation.ids import MissingColumn, check_columns, with_tasks
 from jtruth._validation.text import TextTable, whole_numbers
 from jtruth._validation.times import times_of
 from jtruth._validation.words import Source, duplicates, number_in, quoted
-from jtruth.io.cells import numbers_of, sets_of
+from jtruth.io.cells import decimal_points, numbers_of, sets_of
 from jtruth.io.columns import is_rater, role_of, says_something
 from jtruth.io.exports import GOLD, LabelRows
 from jtruth.io.plan import LONG, SINGLE, TRANSPOSED, UNKNOWN, WIDE, FilePlan
@@ -56,6 +56,7 @@ def rows_of(table: TextTable, plan: FilePlan) -> LabelRows:
     if plan.layout == UNKNOWN:
         raise _unknown(table, plan)
     rows = (_long if plan.layout in (LONG, SINGLE) else _cells)(table, plan)
+    rows.label = decimal_points(rows.label)
     rows.form, rows.notes = plan.sentence(), (*table.notes, *rows.notes)
     return rows
 
@@ -396,15 +397,21 @@ def columns_beside(
     return found
 
 
+def moments(cells: Sequence[str], name: str = "the column of times") -> np.ndarray | None:
+    """(rows,) seconds of times from 2000 to 2100, NaN unknown; None of others, such as ids of nine digits."""
+    when = times_of(cells, name)
+    fits = when is not None and ((when > _YEARS[0]) & (when < _YEARS[1]) | np.isnan(when)).all()
+    return when if fits else None
+
+
 def _time_column(table: TextTable, plan: FilePlan, unit: str) -> str:
     """The one column that holds times."""
     used = {*(plan.task or ()), *(plan.labelers or ()), plan.worker, plan.label}
     rest = [one for one in table.header if one not in used]
     found = []
     for one in rest:
-        when = times_of(table.pick({one: one})[0], f"column {one!r}")
-        if when is not None and ((when > _YEARS[0]) & (when < _YEARS[1]) | np.isnan(when)).all():
-            found.append(one)  # and no ids of nine digits
+        if moments(table.pick({one: one})[0], f"column {one!r}") is not None:
+            found.append(one)
     if len(found) != 1:
         several = f"{quoted(found)} hold times: write --by {found[0] if found else ''}:{unit}, or another"
         none = f"no column is called {unit!r}, and none holds times to group by {unit}: write {_AS}"

@@ -12,19 +12,23 @@ import json
 import re
 import shlex
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 
 from jtruth._validation.coded import different, renamed
+from jtruth._validation.ids import MISSING_TEXT
 from jtruth._validation.scale import at_least, scale_of
 from jtruth._validation.text import whole_numbers
 from jtruth._validation.words import SIDE, YES_NO, Source, number_in, number_of, quoted
 from jtruth.io.columns import MARKS, NOTHING
-from jtruth.io.plan import FilePlan
+from jtruth.io.label_rows import LabelRows
+from jtruth.io.plan import TRANSPOSED, WIDE, FilePlan
 
 FAIL, PASS = "fail", "pass"
 NO, YES = "no", "yes"
 _SIDE = SIDE | {"0": 0, "1": 1}
+_NO_WORDS = NOTHING - MISSING_TEXT  # #N/A and the like, which `Labels` does not know
+_VERDICTS = (("I", "C"), ("fail", "pass"), ("false", "true"), ("0", "1"))  # of tools
 _MANY_NUMBERS = 20  # different numbers, some with decimals, that are no classes; whole ones may be fifty
 
 
@@ -41,7 +45,7 @@ def in_words(
     values: Sequence[str], plan: FilePlan, source: Source, known: Sequence[str] = ()
 ) -> tuple[Sequence[str], tuple[str, ...]]:
     """Labels in the words of the classes (of those `known`, where there are some), and what was done."""
-    values = whole_numbers(values)
+    values = decimal_points(whole_numbers(values))
     marks, notes = _marks(values, plan, known)
     values = renamed(values, marks) if marks else values
     if plan.contains is not None:
@@ -54,12 +58,36 @@ def in_words(
     return renamed(values, meaning) if meaning else values, notes + more
 
 
+def classes_of(
+    values: Sequence[str], plan: FilePlan, rows: LabelRows, others: Iterable[str] = ()
+) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
+    """Classes that nobody named: -1 among numbers below it; `others`, or of a tool, if all labels are one.
+
+    Raises:
+        ValueError: -1 beside other numbers, or "none" below words of a scale, may be a class or no label.
+    """
+    found = [v for v in different(values) if not says_nothing(v, plan)] if plan.classes is None else []
+    if len(found) == 1 and len(every := {*others, *found}) > 1:
+        return tuple(sorted(every)), ()
+    for pair in _VERDICTS if rows.verdicts and len(found) == 1 else ():
+        if found[0] in pair:
+            other = pair[1 - pair.index(found[0])]
+            return pair, (f"Every label is {found[0]!r}; the other class is {other!r}.",)
+    silent = set(map(str.casefold, plan.silent))
+    for name in [v for v in different(values) if v.casefold() in {"-1", "none"} - silent] if found else ():
+        scale, names, *_ = scale_of([*found, name], "nominal" if found == ["1"] else None)
+        if scale == "interval" and number_in(names[0]) < -1:
+            return names, ("-1 is a class, because other labels are below it.",)
+        if found == ["1"] or (scale != "nominal" and plan.layout in (WIDE, TRANSPOSED)):
+            ways = f"give classes={list(names)} or abstain={[name]}"
+            text = f"labels are {quoted(found)} and {name}; {name} may be a class or a missing label"
+            raise ValueError(rows.source.says(f"{text}: {ways}"))
+    return plan.classes, ()
+
+
 def _yes_and_no(values: Sequence[str], plan: FilePlan, source: Source, known: Sequence[str]) -> Meaning:
     """Common words for yes and no as two classes, where more than one pair or spelling is in use."""
     labels = [value for value in different(values) if not says_nothing(value, plan)]
-    if labels == ["1"] and "-1" in different(values) and not known and plan.classes is None:
-        ways = "give classes=['-1', '1'] or abstain=['-1']"
-        raise ValueError(source.says(f"labels are 1 and -1; -1 may be a class or a missing label: {ways}"))
     usual = {value: value.casefold() for value in labels if value not in known}
     words = set(usual.values())
     digits = words & {"0", "1"}
@@ -88,15 +116,26 @@ def _as_known(usual: Mapping[str, str], known: Sequence[str]) -> Meaning:
 
 
 def _marks(values: Sequence[str], plan: FilePlan, known: Sequence[str]) -> Meaning:
-    """Lone punctuation marks are no label, unless they are named, or are all there is."""
+    """Lone punctuation marks and errors of spreadsheets are no label, unless named, or all there is."""
     named = {*known, *(plan.classes or ()), *(plan.map or ())}
-    marks = [value for value in different(values) if value.strip() in MARKS and value not in named]
+    marks = [v for v in different(values) if v.strip() in MARKS or v.strip().casefold() in _NO_WORDS]
+    marks = [value for value in marks if value not in named]
     others = [value for value in different(values) if value not in marks and not says_nothing(value, plan)]
     if not marks or not any(re.search(r"\w", other) for other in others):
         return {}, ()
     number = sum(map(set(marks).__contains__, values))
     note = f"{number_of(number, 'cell')} {quoted(marks)} {'has' if number == 1 else 'have'} no label"
     return dict.fromkeys(marks, ""), (f"{note} (to keep such a class, list all classes).",)
+
+
+def decimal_points(values: Sequence[str]) -> Sequence[str]:
+    """Numbers, some of which have one or two decimals behind a comma (4,5), with a point there (4.5)."""
+    commas = {v: v.replace(",", ".") for v in different(values) if re.fullmatch(r"-?\d+,\d\d?", v)}
+    others = (v for v in different(values) if v not in commas and v.casefold() not in NOTHING)
+    parts = {part for v in commas for part in v.split(",")}  # "1,2" beside 1 and 2 is a set
+    if not commas or parts <= set(different(values)) or any(number_in(v) != number_in(v) for v in others):
+        return values
+    return renamed(values, commas)
 
 
 _JOINTS = {";": False, "#": False, "|": False, ",": True, "+": True, "&": True}  # must each name stand alone?
@@ -161,7 +200,9 @@ def numbers_of(values: Sequence[str]) -> dict[str, float] | None:
         value: number_in(value) for value in different(values) if value.strip().casefold() not in NOTHING
     }
     decimals = any(number % 1 for number in found.values())
+    fine = any(number * 4 % 1 for number in found.values())  # no grades with halves or quarters
     many = len(found) > (_MANY_NUMBERS if decimals else 2.5 * _MANY_NUMBERS)
+    many = many or (fine and len(found) > 4 and 2 * len(found) >= len(values))
     return found if many and all(number == number for number in found.values()) else None
 
 

@@ -121,19 +121,23 @@ class Columns:
         values = self.values(name)
         return bool(values) and all(_TIMES.fullmatch(value.strip()) for value in values[:50])
 
-    def counts_rows(self, name: str) -> bool:
+    def counts_rows(self, name: str, alone: bool = True) -> bool:
         """Whether cells are 0 or 1 and on, one for each row: in its order, or of many rows in any order."""
-        if _INDEX.fullmatch(name.casefold()):
+        index = _INDEX.fullmatch(name.casefold())
+        if index and all(map(str.isdecimal, self.values(name))):
             return True
-        cells = list(self[name]) if len(self.values(name)) == self.size > 2 else []
+        may = self.size >= _FEW_ROWS or name == self.header[0] or not alone  # else they may be grades
+        cells = list(self[name]) if may and len(self.values(name)) == self.size > 2 else []
         numbers = [int(cell) if cell.isascii() and cell.isdigit() else -1 for cell in cells]
         ordered = numbers if len(numbers) < _FEW_ROWS else sorted(numbers)
         return bool(cells) and any(ordered == list(range(k, k + len(cells))) for k in (0, 1))
 
     def ids(self, names: Iterable[str]) -> list[str]:
-        """Columns that name each row: all cells different, and neither times nor numbers of rows."""
+        """Columns that name each row: all cells different, and no times; the first one may number them."""
         every = [name for name in names if self.values(name) and self.unique((name,))]
-        return [name for name in every if not (self.is_time(name) or self.counts_rows(name))]
+        found = [name for name in every if not (self.is_time(name) or self.counts_rows(name))]
+        first = [name for name in every[:1] if name == self.header[0] and self.counts_rows(name)]
+        return found or [name for name in first if not (_INDEX.fullmatch(name.casefold()) or is_rater(name))]
 
     def tells_apart(self, key: Sequence[str], name: str) -> bool:
         """Whether a column of few names makes cells of the key (almost) unique."""
@@ -155,6 +159,20 @@ class Columns:
         few = 0 < len(values) <= MOST or (is_rater(name) and bool(self.numbers(name)))
         odd = plain in COUNT_WORDS or is_beside(name) or REPEAT.fullmatch(plain) or self.counts_rows(name)
         return few and not odd and not self.is_text_or_time(name)
+
+    def count_votes(self, names: Sequence[str]) -> str | None:
+        """Why columns may count votes, or mark one class: "" by their names, or one sum in all rows."""
+        if len(names) < 2 or all(map(is_rater, names)) or not all(map(self.numbers, names)):
+            return None
+        cells = [coded(self[name]) for name in names]
+        number = np.array([np.array(list(map(number_in, one.names)))[one.codes] for one in cells])
+        if (number < 0).any() or (number % 1).any():
+            return None
+        if all(re.match(r"(votes?|counts?)[\W_]", name.casefold()) for name in names):
+            return ""
+        sums, alike = number.sum(axis=0), (number == number[:, :1]).all()
+        constant = sums.size > 2 and not alike and (sums == sums[0]).all()
+        return f" sum to {sums[0]:g} in every row, so they" if constant else None
 
     def words(self, name: str) -> set[str]:
         """Cells as they are compared: yes is true is pass, 1.0 is 1."""
@@ -195,7 +213,10 @@ class Columns:
         best = alone if len(alone) > 2 else best
         if best and not self.classes and all(self.numbers(name) is not None for name in best):
             raters = all(map(is_rater, best))
-            if (len(words) > _MOST_GRADES and not raters) or all(stem(name) in _FEATURE for name in best):
+            counts = all(self.counts_rows(name, alone=False) for name in best)
+            if all(stem(n) in _FEATURE for n in best) or (
+                not raters and (counts or len(words) > _MOST_GRADES)
+            ):
                 return []
         return best
 
@@ -230,6 +251,18 @@ def stem(name: str) -> str:
 def is_rater(name: str) -> bool:
     """Whether something is called like a labeler: judge_2, Rater B, gpt-4."""
     return stem(name) in _RATER
+
+
+def grid_of(names: Sequence[str]) -> tuple[str, str] | None:
+    """Names with one last part, and with one first part, if every pair of parts has a name; else None."""
+    parts = [re.split(r"[\W_]+", name) for name in names]
+    first, last = (list(dict.fromkeys(part[k] for part in parts)) for k in (0, -1))
+    whole = len(first) > 1 < len(last) and len(first) * len(last) == len(set(names)) == len(names)
+    if not whole or any(len(part) != 2 or len(stem(part[1])) < 2 for part in parts):
+        return None
+    pairs = list(zip(names, parts, strict=True))
+    columns = ",".join(name for name, part in pairs if part[1] == last[0])
+    return columns, ",".join(name for name, part in pairs if part[0] == first[0])
 
 
 def is_item(name: str) -> bool:

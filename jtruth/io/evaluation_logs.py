@@ -11,8 +11,10 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
+
 from jtruth._validation.text import File
-from jtruth._validation.words import Source, number_in
+from jtruth._validation.words import Source, number_in, quoted
 from jtruth.io.label_rows import Found, LabelRows, as_text, called_human, first_of, from_json, within
 
 _RESULT = "success vars|testCase|testIdx provider|promptIdx|gradingResult|namedScores"  # keys in promptfoo
@@ -22,6 +24,7 @@ _SHARES = (r"(faithfulness|answer_(relevanc[ey]|correctness|similarity)|(llm_)?c
            r"recall).*|semantic_similarity|factual_correctness|noise_sensitivity)(\(.*)?")  # fmt: skip
 _TEXTS = re.compile("user_input|question|response|answer|reference|ground_truths?|(.*_)?contexts|rubrics")
 _RATINGS = re.compile("_?(annotations|ratings|scores|judgments)$")
+_SCALES = (1, 5, 7, 10, 100)  # the highest grades of usual scales
 _KEPT = {"id", "epoch", "score", "scores", "metadata", "error", "invalidation"}  # messages are large
 _PASSED = {None: None, True: "pass", False: "fail"}
 _TAKEN = {"task", "worker", "label", "model", "epoch", "repeat", "order", "time"}
@@ -169,7 +172,7 @@ def _deepeval(rows: LabelRows, records: list[dict]) -> Iterator[Found]:
             if passed is None and score is not None:
                 passed = score >= metric.get("threshold", 0.5)
             failed = metric.get("error") or (score is None and "score" in metric)
-            yield sample, metric["name"], _PASSED[None if failed else passed], more
+            yield sample, metric.get("name") or metric["metric"], _PASSED[None if failed else passed], more
 
 
 def _lm_eval(rows: LabelRows, records: list[dict]) -> Iterator[Found]:
@@ -188,6 +191,11 @@ def _lm_eval(rows: LabelRows, records: list[dict]) -> Iterator[Found]:
         numbers = (k for k, v in values.items() if not isinstance(v, str) and not k.endswith(("_id", "_idx")))
         for name in line.get("metrics") or numbers if filters[rows.record] == wanted else ():
             yield sample, name, values.get(name), {"benchmark": task}
+
+
+def _averages(rows: LabelRows, records: list[dict]) -> Iterator[Found]:
+    """The results of a benchmark without its samples."""
+    raise rows.unreadable("it has averages alone; run lm_eval with --log_samples and read samples_*.jsonl")
 
 
 def _pairs(rows: LabelRows, records: list[dict]) -> Iterator[Found]:
@@ -293,13 +301,31 @@ def _is_rating(one: Any) -> bool:
 
 
 def _rating_lists(rows: LabelRows, records: list[dict]) -> Iterator[Found]:
-    """Lists of ratings, as SummEval has them: position in the list is the labeler."""
+    """Lists of ratings, as SummEval has them: position in the list is the labeler.
+
+    Qualities on one scale are questions: each is a part of the sample, unless one was asked for.
+    """
+    every = [rating for one in records for some in _ratings(one).values() for rating in some]
+    highest = {
+        name: max(one.get(name, 0) for one in every)
+        for name in dict.fromkeys(k for one in every for k in one)
+    }
+    alike = len({int(np.searchsorted(_SCALES, value)) for value in highest.values()}) == 1 < len(highest)
+    if apart := alike and rows.wanted is None:
+        rows.notes += (
+            f"Each sample and quality ({quoted(highest, 8)}) is an item; for one of them: "
+            f"--label {next(iter(highest))}.",
+        )
     for rows.record, one in enumerate(records):
         sample = first_of(one | {"": rows.record}, "id", "doc_id", "item_id", "example_id", "")
         more = {"model": first_of(one, "model_id", "model", "system", "system_id")}
         for key, ratings in _ratings(one).items():
             for place, rating in enumerate(ratings, 1):
-                yield sample, f"{_RATINGS.sub('', key) or 'rater'} {place}", rating, more
+                who = f"{_RATINGS.sub('', key) or 'rater'} {place}"
+                for name, value in rating.items() if apart else ():
+                    yield f"{sample} | {name}", who, value, more | {"quality": name}
+                if not apart:
+                    yield sample, who, rating, more
 
 
 def _ground_truth(rows: LabelRows, records: list[dict]) -> Iterator[Found]:
@@ -319,6 +345,7 @@ TOOLS: tuple = (  # `jtruth.io.exports` says what a line holds
     ("promptfoo table", _outputs, _promptfoo_table, "scorer"),
     ("deepeval test run", f"> {'|'.join(_METRICS)}", _deepeval, "metric"),
     ("lm-evaluation-harness log", f"> {_DOCUMENT}", _lm_eval, "metric"),
+    ("lm-evaluation-harness summary", "results versions config", _averages, "metric"),
     ("file of pairwise judgments", "winner|g[12]_winner model_[1a] model_[2b]", _pairs, "judge"),
     ("file of MT-bench judgments", "question_id model judge score", _singles, "judge"),
     ("alpaca_eval file", "instruction output_1 output_2 preference", _alpaca, "annotator"),

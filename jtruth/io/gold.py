@@ -14,6 +14,7 @@ from jaxtyping import Int
 
 from jtruth._one_line import one_line
 from jtruth._validation.text import File, TextTable
+from jtruth._validation.words import number_of, part_of
 from jtruth.io.columns import NOTHING
 from jtruth.io.parsing import as_table
 from jtruth.io.plan import FilePlan
@@ -23,15 +24,15 @@ from jtruth.labels import Labels
 _PLAN = FilePlan()
 INCLUSION, STRATUM, SIZE = "inclusion", "stratum", "stratum_size"  # columns of a table of gold
 NOT_ANSWERED = (
-    "{} rows of gold have no label yet; those with one are assumed to be a random part of their stratum. "
+    "{} no label yet; the others are assumed to be a random part of their stratum. "
     "Fill in rows from the top, and do not skip hard ones."
 )
 NOT_ASKED = (
-    "{} rows of gold have no label and are assumed not to have been asked. If they were asked without an "
-    "answer, the inclusion probabilities are wrong."
+    "{} no label, assumed not to have been asked. If an answer was asked for and not given, "
+    "the inclusion probabilities are wrong."
 )
 _NO_SIZE = (
-    f"there is a column {STRATUM!r}, but {{}} of {{}} tasks have no row, so the size of each stratum is "
+    f"there is a column {STRATUM!r}, but {{}} no row, so the size of each stratum is "
     f"unknown: add a column {SIZE!r}, or their rows with an empty label."
 )
 
@@ -108,7 +109,8 @@ def read_gold_sample(
     codes, remarks = class_codes(known, task, label, labels, plan)
     rows, samples, notes = every = align_rows(table, task, labels, common_only, complete=False)
     if empty:
-        notes += ((NOT_ANSWERED if SIZE in table.header else NOT_ASKED).format(empty),)
+        empty_rows = number_of(empty, "row of gold has", "rows of gold have")
+        notes += ((NOT_ANSWERED if SIZE in table.header else NOT_ASKED).format(empty_rows),)
     if ways:
         rows, samples, _ = align_rows(known, task, labels, common_only, complete=False)
     classes = by_sample(codes[rows], samples, labels, -1, notes + remarks)
@@ -121,7 +123,7 @@ def read_gold_sample(
             sizes = by_sample(numbers(table, SIZE)[rows], samples, labels, np.nan)
         elif samples.size < labels.num_samples:
             bare = labels.num_samples - samples.size
-            raise ValueError(table.source.says(_NO_SIZE.format(bare, labels.num_samples)))
+            raise ValueError(table.source.says(_NO_SIZE.format(part_of(bare, labels.num_samples, "task"))))
         names = np.array(list(table.pick({STRATUM: STRATUM})[0]), str)
         strata = by_sample(names[rows], samples, labels, "")
     return Gold(classes, chance, strata, sizes)

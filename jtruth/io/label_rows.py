@@ -25,6 +25,7 @@ VERDICTS = "verdicts"
 _PEOPLE = {"human", "humans", "gold", "truth", "expert", "annotation", "annotator", "manual"}
 _ALIKE = ("judge", "annotator", "rater")  # labelers whose names do not say that they know more than others
 _LETTERS = {1.0: "C", 0.5: "P", 0.0: "I"}  # inspect_ai's correct, partial and incorrect; N is no answer
+_FEW = 5  # labels of a field that say too little of it
 Found = tuple[Any, Any, Any, dict[str, Any]]  # task, labeler, label, entries of other columns
 
 
@@ -51,6 +52,7 @@ class LabelRows:
     more: dict[str, list[str]] = field(default_factory=dict)  # other columns: a text for each label
     tool: str = ""  # what wrote the records
     wanted: str | None = None  # the scorer or entry that was asked for
+    verdicts: bool = False  # whether scorers of a tool gave them
     of: str = ""  # which entry the labels are, in words
     entry: str = ""  # and its name; "" where labels are no objects
     records: list[dict] = field(default_factory=list)  # of an annotation tool; at the end that of each row
@@ -82,13 +84,14 @@ class LabelRows:
             return wanted or names[0]
         problem = f"there is no {what} {wanted!r}; there are {quoted(names, 8)}"
         if wanted is None:
-            one = f"for instance --label {shlex.quote(names[0])} (in Python: label={names[0]!r})"
-            problem = f"several {what}s could be the label: {quoted(names, 8)}. Choose one, {one}"
+            ways = " or ".join(f"--label {shlex.quote(name)}" for name in names[:4])
+            problem = f"several {what}s could be the label: {quoted(names, 8)}. Choose one, {ways}"
+            problem += f" (in Python: label={names[0]!r})"
         raise ValueError(self.source.says(problem))
 
     def read(self, found: Iterable[Found], who: str, of: str = "", unit: str = VERDICTS) -> "LabelRows":
         """The rows of what a reader found, in words of its tool: "annotator", "choice field", "responses"."""
-        labels = []
+        labels, self.verdicts = [], unit == VERDICTS
         for task, worker, value, more in found:
             value = value if isinstance(value, dict) and of else {"": value}
             labels.append(_Label(self.record, as_text(task), as_text(worker), value, more))
@@ -102,6 +105,11 @@ class LabelRows:
         """One value of each: its only one, or the entry or scorer that was asked for; empty are counted."""
         entries = [k for one in labels for k, v in one.value.items() if k and (_says(v) or k == self.wanted)]
         plain = [one.worker for one in labels if _says(one.value.get(""))]
+        values = {k: [as_text(one.value[k]) for one in labels if _says(one.value.get(k))] for k in entries}
+        answers = [] if self.wanted else [name for name, texts in values.items() if _may_answer(texts)]
+        if others := [name for name in values if answers and not plain and name not in answers]:
+            self.notes += (f"Fields of one value, or of texts, were not used: {quoted(others, 8)}.",)
+            entries = answers
         asked = bool(entries) or (self.wanted is not None and unit == VERDICTS)
         chosen = self.one_of([*plain, *entries], of if entries else who, self.wanted) if asked else ""
         entry = self.entry = "" if chosen in plain else chosen
@@ -144,7 +152,7 @@ class LabelRows:
 
     def _done(self, labels: list[_Label], who: str) -> "LabelRows":
         """The columns of these labels, and what they were read as."""
-        left_out = [f"{number} {why} were left out" for why, number in self.skipped.items()]
+        left_out = [_left_out(*one) for one in self.skipped.items()]
         if not labels:
             what = "it holds no labels" + f" of {self.of}" * bool(self.of)
             raise self.unreadable("; ".join([what, *left_out]))
@@ -164,6 +172,20 @@ class LabelRows:
         self.source = self.source.only(one.record for one in labels)
         self.records = [self.records[one.record] for one in labels if self.records]
         return self
+
+
+def _may_answer(texts: list[str]) -> bool:
+    """Whether a field holds more than one value, and no remarks, which are hardly ever the same."""
+    number = len(set(texts))
+    repeats = 2 * number <= len(texts) or all(number_in(text) == number_in(text) for text in texts)
+    return len(texts) < _FEW or (number > 1 and repeats)
+
+
+def _left_out(what: str, number: int) -> str:
+    """How many records of a kind, which begins with a plural, were left out."""
+    head, space, rest = what.partition(" with")
+    what = head.removesuffix("s") + space + rest if number == 1 else what
+    return f"{number} {what} {'was' if number == 1 else 'were'} left out"
 
 
 def _text(value: Any, sets: bool) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from jtruth._validation import Source, quoted
 from jtruth._validation.in_range import check_rows
 from jtruth._validation.text import read_bytes
+from jtruth._validation.words import number_of
 from jtruth.io.parsing import strict_json
 from jtruth.labels import Labels
 
@@ -130,7 +131,7 @@ def _by_name(entries: Any, names: Sequence[str], shape: tuple, what: str) -> np.
         extra = [name for name in entries if name not in set(names)]
         raise ValueError(
             f"{what} has no entry for {len(without)} of {len(names)} ({quoted(without)}); "
-            f"{len(extra)} of its entries are for others ({quoted(extra)})"
+            f"it has {number_of(len(extra), 'entry', 'entries')} for others ({quoted(extra)})"
         )
     return np.stack([_array(entries[name], shape, f"{what} of {name!r}") for name in names])
 

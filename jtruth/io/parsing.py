@@ -9,6 +9,7 @@ what is in an object inside has the names of both ("verdicts.gpt").
 import io
 import json
 import re
+import tempfile
 import unicodedata
 import zipfile
 import zlib
@@ -30,6 +31,7 @@ from jtruth._validation.words import COLUMN_WORDS, Source, column_called, duplic
 from jtruth.io.evaluation_logs import eval_log
 from jtruth.io.exports import of_records
 from jtruth.io.label_rows import as_text
+from jtruth.io.plan import FilePlan
 
 _HIDDEN = re.compile(r"(^|/)(__MACOSX/|\._|\.DS_Store$)")  # what a Mac puts into a zip
 Records = dict[str, list[dict]]  # file in a zip ("" where there is one file) -> objects
@@ -256,7 +258,7 @@ def table_of(records: Iterable[dict], source: Source) -> TextTable:
     if len(records) == 1 and (inside := _unwrapped(records[0], source)):
         records, how = inside
         source, notes = Source(source.name, "entry", 1), (*notes, source.says(f"this was read as {how}."))
-    records = list(map(_flat, records))
+    records = list(map(_flat, _one_each(records)))
     header = tuple(dict.fromkeys(str(name) for one in records for name in one))
     if not header:
         raise ValueError(source.says("the objects are empty: there are no names and values to read"))
@@ -296,6 +298,28 @@ def _unwrapped(one: dict[str, Any], source: Source) -> tuple[list[dict], str] | 
     if alike and len(one) > 2 and not has_words(one):
         return [{"task": name, "label": value} for name, value in one.items()], "one label for each task"
     return None
+
+
+def _one_each(records: list[dict]) -> list[dict]:
+    """An object for each entry of the list that holds labels with their labelers, where objects have one."""
+    names = (name for one in records for name, some in one.items() if isinstance(some, list) and some)
+    for name in dict.fromkeys(names):
+        inside = [entry for one in records for entry in one.get(name) or ()]
+        keys = {key for one in inside if isinstance(one, dict) for key in one}
+        if not all(isinstance(one, dict) for one in inside) or not (
+            has_words(keys, ("label",)) and has_words(keys, ("worker",))
+        ):
+            continue
+        outer = {key for one in records for key in one} - {name}
+        inner = {key: f"{name}.{key}" for key in keys & outer if column_called("task", [key])}
+        beside = {key: f"outer.{key}" for key in keys & outer - inner.keys()}
+        return [
+            {beside.get(key, key): value for key, value in one.items() if key != name}
+            | {inner.get(key, key): value for key, value in entry.items()}
+            for one in records
+            for entry in one.get(name) or ()
+        ]
+    return records
 
 
 def _of_columns(lists: dict[str, list], source: Source) -> list[dict]:
@@ -368,8 +392,56 @@ def _parquet(name: str, data: bytes) -> TextTable:
     tables.check_size(size, name, len(data))
     while any(map(types.is_struct, table.schema.types)):
         table = table.flatten()  # an object's values are columns of their own: "verdicts.gpt"
-    columns = tuple(map(_column, table.columns))
-    return _composed(TextTable(tuple(table.column_names), columns, Source(name, "row")))
+    columns, names = tuple(map(_column, table.columns)), tuple(table.column_names)
+    orders = {
+        name: texts_of(column.unify_dictionaries().chunk(0).dictionary.to_pylist())
+        for name, column in zip(names, table.columns, strict=True)
+        if getattr(column.type, "ordered", False) and column.num_chunks
+    }
+    return _composed(TextTable(names, columns, Source(name, "row"), orders=orders))
+
+
+_ENGINE_ABOVE = 20_000_000  # rows of a Parquet file that are counted by an engine
+_ENGINE_MEMORY = "1GB"
+
+
+def large_table(path: Any, asked: FilePlan) -> tuple[Any, dict[str, Any]] | None:
+    """A lazy table of a Parquet file of very many rows, and options of `stream_of_table`; None of any other.
+
+    Polars reads it if it is installed, in pieces; else DuckDB, which is allowed a gigabyte.
+    """
+    special = asked.labelers, asked.map, asked.pass_at, asked.contains, asked.silent, asked.repeats
+    if any(special) or not Path(path).is_file():
+        return None
+    with Path(path).open("rb") as file:
+        if file.read(4) != b"PAR1":
+            return None
+    from pyarrow import parquet
+
+    about = parquet.read_metadata(path)
+    if about.num_rows <= _ENGINE_ABOVE:
+        return None
+    header = about.schema.to_arrow_schema().names
+    task, *more = asked.task or (column_called("task", header),)
+    columns = {"task": task} | {
+        role: getattr(asked, role) or column_called(role, header) for role in ("worker", "label")
+    }
+    if more or None in columns.values():
+        return None
+    return _engine_of(str(path)), columns | {"classes": asked.classes, "missing": asked.missing or "error"}
+
+
+def _engine_of(path: str) -> Any:
+    try:
+        import polars
+    except ImportError:
+        import duckdb
+
+        duckdb.execute(f"set memory_limit = '{_ENGINE_MEMORY}'")
+        duckdb.execute("set temp_directory = $1", [tempfile.gettempdir()])
+        return duckdb.read_parquet(path)
+    polars.Config.set_engine_affinity("streaming")
+    return polars.scan_parquet(path)
 
 
 def _column(column: Any) -> Sequence[str]:

@@ -24,11 +24,22 @@ from typing import Any
 import numpy as np
 
 from jtruth._one_line import one_line
-from jtruth._validation.columns import COUNT_WORDS
+from jtruth._validation.columns import COUNT_WORDS, one_order
 from jtruth._validation.ids import check_columns
 from jtruth._validation.text import TextTable
 from jtruth._validation.words import column_called, number_in, number_of, quoted
-from jtruth.io.columns import MOST, REPEAT, Columns, is_beside, is_item, is_rater, names_people, role_of, stem
+from jtruth.io.columns import (
+    MOST,
+    REPEAT,
+    Columns,
+    grid_of,
+    is_beside,
+    is_item,
+    is_rater,
+    names_people,
+    role_of,
+    stem,
+)
 
 LONG, WIDE, TRANSPOSED, SINGLE, UNKNOWN = "long", "wide", "transposed", "one label each", "unknown"
 
@@ -164,6 +175,7 @@ def make_plan(table: TextTable, asked: FilePlan | None = None, leave_out: Sequen
         plan = _layout(columns, asked)
     if plan.layout == LONG and not plan.doubts:
         plan = _long(columns, plan, asked)
+    plan = _with_order(plan, table.orders or {})
     return replace(
         plan,
         reasons=plan.reasons | ({"labelers": "as was asked"} if asked.labelers else {}),
@@ -171,6 +183,15 @@ def make_plan(table: TextTable, asked: FilePlan | None = None, leave_out: Sequen
         missing=plan.missing or ("error" if plan.layout in (LONG, SINGLE) else "drop"),
         repeats=plan.repeats or "majority",
     )
+
+
+def _with_order(plan: FilePlan, orders: Mapping[str, Sequence[str]]) -> FilePlan:
+    """The plan with the classes as the columns of labels declare them, unless somebody named them."""
+    names = [plan.label] if plan.layout in (LONG, SINGLE) else plan.labelers or ()
+    found = [orders[name] for name in names if name and name in orders]
+    if not found or plan.classes is not None or not plan.unsaid:
+        return plan
+    return replace(plan, classes=tuple(one_order(found)), scale=plan.scale or "ordinal")
 
 
 def _doubt(plan: FilePlan, text: str) -> FilePlan:
@@ -292,7 +313,9 @@ def _only_key(columns: Columns, worker: str, label: str) -> dict[str, Any] | Non
 def _unknown(columns: Columns, plan: FilePlan) -> FilePlan:
     """Names say too little: what structure would propose, for the message alone."""
     if words := _as_numbers(columns, plan):
+        votes = _votes(columns, words[-1].split(","))
         text = f"If these numeric columns are labelers and not features, add {shlex.join(words)}"
+        text = f"The columns {votes}" if votes else text
     elif words := _as_rows(columns, plan):
         text = f"If each row is a label, add {shlex.join(words)}"
     return replace(plan, layout=UNKNOWN, roles={"proposed": text} if words else plan.roles)
@@ -326,7 +349,9 @@ def _transposed(columns: Columns, plan: FilePlan, worker: str, names: list[str])
     why = f"the column {worker!r} names labelers, and no column names samples"
     rest = [n for n in _without(columns.free, worker, *names) if role_of(n) is None and columns.values(n)]
     rest = [name for name in rest if not columns.is_time(name)]
-    if rest:
+    words = set().union(*map(columns.words, names))
+    names = [n for n in columns.header if n in names or (n in rest and columns.words(n) <= words)]
+    if rest := _without(rest, *names):
         option = f"--worker {worker} --labelers {','.join(names[:2])},..."
         text = f"rows are labelers ({worker!r}), and {quoted(rest)} have other answers. List "
         plan = _doubt(plan, f"{text}the columns that are samples: {_typed('labelers', option)}")
@@ -375,8 +400,27 @@ def _wide(columns: Columns, plan: FilePlan, names: list[str]) -> FilePlan:
         text = f"{counts[0]!r} may count rows: {text}" if counts else ""
         if not text and plan.layout != WIDE:
             text = _rows_or_labels(columns, task, roles, names) or _one_more(columns, roles, names)
+            text = text or _votes(columns, names) or _two_parts(names)
         plan = _doubt(plan, text) if text else plan
     return replace(plan, layout=WIDE, task=task, labelers=tuple(names), roles=roles)
+
+
+def _votes(columns: Columns, names: list[str]) -> str | None:
+    """The doubt where columns may count votes."""
+    if (why := columns.count_votes(names)) is None:
+        return None
+    option = _typed("labelers", f"--labelers {','.join(names)}")
+    text = f"{quoted(names, 8)}{why} may count the votes for each class. Write one row for each vote then"
+    return f"{text}; if they are labelers, add {option}"
+
+
+def _two_parts(names: list[str]) -> str | None:
+    """The doubt where names are a labeler and a question each: ann_tone, ann_style, bob_tone, bob_style."""
+    if (some := grid_of(names)) is None:
+        return None
+    ways = f"--labelers {some[0]}, --labelers {some[1]}, or --labelers {','.join(names)} for all"
+    text = f"{quoted(names, 8)} have two parts, such as a labeler and a question"
+    return f"{text}. Give the labelers of one question: labelers=... ({ways})"
 
 
 def _one_more(columns: Columns, roles: dict[str, str], names: list[str]) -> str | None:
@@ -409,8 +453,8 @@ def _rows_or_labels(
         return None
     text = f"{quoted(names, 8)} look like labelers, but rows repeat {'+'.join(task)}. "
     if column_called("worker", list(roles)):
-        ways = (f"For the label {name!r} add {_typed('label', f'--label {name}')}" for name in names[:3])
-        return text + "; ".join(ways)
+        ways = (f"for the label {name!r} add {_typed('label', f'--label {name}')}" for name in names[:3])
+        return f"{text}F{'; '.join(ways)[1:]}"
     key = next((n for n in roles if columns.unique((*task, n)) and not columns.unique((n,))), None)
     if key:
         return text + _part_of_key(key, task)
@@ -427,6 +471,8 @@ def _without_worker(columns: Columns, plan: FilePlan, label: str) -> FilePlan:
         why = {"worker": "no column identifies the labelers, and each sample has one label"}
         return replace(plan, layout=SINGLE, reasons=why)
     who = [name for name in _without(rest, *task) if task and columns.tells_apart(task, name)]
+    one = columns.repeated(who)
+    who = who[:1] if all(columns.repeated((name,)) == one for name in who) else who  # an id and its name
     if not who:
         return replace(plan, layout=UNKNOWN)
     why = {"worker": f"only {who[0]!r} distinguishes the labels of a sample"}

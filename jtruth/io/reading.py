@@ -10,7 +10,6 @@ and they tell one another which labelers and classes there are (docs/many_device
 """
 
 import shlex
-import tempfile
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -25,10 +24,9 @@ from jtruth import _validation as check
 from jtruth._one_line import one_line
 from jtruth._validation.coded import different
 from jtruth._validation.text import NoRows, TextTable
-from jtruth._validation.times import times_of
-from jtruth._validation.words import column_called, plain, quoted
+from jtruth._validation.words import number_of, plain, quoted
 from jtruth.io import apply, exports
-from jtruth.io.cells import in_words
+from jtruth.io.cells import classes_of, in_words
 from jtruth.io.columns import Columns, role_of, says_something
 from jtruth.io.exports import LabelRows
 from jtruth.io.gold import read_gold
@@ -54,7 +52,7 @@ class Opened(NamedTuple):
         rows = apply.rows_of(self.table, self.plan)
         if self.export is not None:
             rows.beside |= self.export.beside
-            rows.notes = (*self.export.notes, *rows.notes)
+            rows.notes, rows.verdicts = (*self.export.notes, *rows.notes), self.export.verdicts
         return rows
 
 
@@ -67,7 +65,7 @@ class Data(NamedTuple):
     scores: dict[str, Any]  # by column: (samples,) numbers
     groups: dict[str, Any]  # by column: (samples,) names, of columns that are constant within samples
     columns: dict[str, Any]  # other cells, neither labels nor gold: (samples,) or (samples, labelers)
-    times: Any  # (samples,) seconds; None: no column of times, or several times a sample
+    times: Any  # (samples,) seconds, or (samples, labelers) of each label; None: no column of times
     plan: FilePlan
     notes: tuple  # sentences: how the file was read, what was left out
 
@@ -131,7 +129,10 @@ def _of_frame(frame: Any) -> TextTable:
 
     table = read_frame(frame)
     columns = tuple([text_of(value) for value in table[name].to_list()] for name in table.columns)
-    return TextTable(tuple(map(str, table.columns)), columns, check.Source("the frame", "row", 0))
+    orders = {name: list(map(text_of, kind.categories)) for name, kind in table.schema.items()
+              if hasattr(kind, "categories")}  # fmt: skip
+    source = check.Source("the frame", "row", 0)
+    return TextTable(tuple(map(str, table.columns)), columns, source, orders=orders)
 
 
 def read(path: PathOrTable, *, plan: FilePlan | str | PathLike | None = None, sep: str | None = None,
@@ -162,6 +163,13 @@ def read(path: PathOrTable, *, plan: FilePlan | str | PathLike | None = None, se
             data = _with_column(data, name, table)
         except ValueError as problem:
             notes += (f"Column {name!r} was not used: {problem}",)
+    for name, cells in columns.items():  # times of labels, which differ within samples
+        try:
+            if cells.ndim == 2 and (when := apply.moments(cells.ravel().tolist())) is not None:
+                data = data._replace(times=when.reshape(cells.shape))
+                break
+        except ValueError as problem:  # days that may be months
+            notes += (f"Column {name!r} was not used: {problem}.",)
     return data._replace(notes=notes)
 
 
@@ -190,7 +198,7 @@ def _with_column(data: Data, name: str, table: TextTable) -> Data:
         data.predictions[name] = by_sample(found.y_pred, found.samples, labels, -1)
     elif role == "score":
         data.scores[name] = per_sample(table, labels, numbers(table, name), np.nan)
-    elif role in (None, "ignored") and (seconds := times_of(values)) is not None:
+    elif role in (None, "ignored") and (seconds := apply.moments(values)) is not None:
         return data._replace(times=per_sample(table, labels, seconds, np.nan))
     elif role in (None, "ignored") and 1 < len(set(values)) <= len(values) // 2:
         data.groups[name] = per_sample(table, labels, np.array(values, object), "")
@@ -278,61 +286,19 @@ def _plain_frame(frame: Any, given: Mapping[str, Any]) -> bool:
     return not any(role_of(str(name), of_worker=True) for name in table[worker].unique().to_list())
 
 
-_ENGINE_ABOVE = 20_000_000  # rows of a Parquet file that are counted by an engine
-_ENGINE_MEMORY = "1GB"
-
-
-def large_table(path: Any, asked: FilePlan) -> tuple[Any, dict[str, Any]] | None:
-    """A lazy table of a Parquet file of very many rows, and options of `stream_of_table`; None of any other.
-
-    Polars reads it if it is installed, in pieces; else DuckDB, which is allowed a gigabyte.
-    """
-    special = asked.labelers, asked.map, asked.pass_at, asked.contains, asked.silent, asked.repeats
-    if any(special) or not Path(path).is_file():
-        return None
-    with Path(path).open("rb") as file:
-        if file.read(4) != b"PAR1":
-            return None
-    from pyarrow import parquet
-
-    about = parquet.read_metadata(path)
-    if about.num_rows <= _ENGINE_ABOVE:
-        return None
-    header = about.schema.to_arrow_schema().names
-    task, *more = asked.task or (column_called("task", header),)
-    columns = {"task": task} | {
-        role: getattr(asked, role) or column_called(role, header) for role in ("worker", "label")
-    }
-    if more or None in columns.values():
-        return None
-    return _engine_of(str(path)), columns | {"classes": asked.classes, "missing": asked.missing or "error"}
-
-
-def _engine_of(path: str) -> Any:
-    try:
-        import polars
-    except ImportError:
-        import duckdb
-
-        duckdb.execute(f"set memory_limit = '{_ENGINE_MEMORY}'")
-        duckdb.execute("set temp_directory = $1", [tempfile.gettempdir()])
-        return duckdb.read_parquet(path)
-    polars.Config.set_engine_affinity("streaming")
-    return polars.scan_parquet(path)
-
-
-def labels_of_rows(rows: LabelRows, plan: FilePlan) -> Labels:
-    """The labels of rows, in the words of the plan."""
+def labels_of_rows(rows: LabelRows, plan: FilePlan, others: Iterable[str] = ()) -> Labels:
+    """The labels of rows, in the words of the plan; `others`: classes if all labels are the same."""
     apply.check_single(rows, plan)
     in_classes, remarks = in_words(rows.label, plan, rows.source)
+    classes, more = classes_of(in_classes, plan, rows, others)
     labels = Labels.from_long(
-        rows.task, rows.worker, in_classes, classes=plan.classes, repeats=plan.repeats or "majority",
+        rows.task, rows.worker, in_classes, classes=classes, repeats=plan.repeats or "majority",
         missing=plan.missing or "error", abstain=plan.silent, scale=plan.scale, source=rows.source,
     )  # fmt: skip
     if "labelers" not in plan.reasons:
         apply.check_derived(labels, rows.source)
     form = (rows.form,) if rows.form else ()
-    return replace(labels, notes=(*form, *rows.notes, *remarks, *labels.notes))
+    return replace(labels, notes=(*form, *rows.notes, *remarks, *more, *labels.notes))
 
 
 def _matrix(path: Any) -> np.ndarray | None:
@@ -381,17 +347,19 @@ class FileLook:
     @property
     def headline(self) -> str:
         """How large the table is."""
-        return f"{plain(self.file)}: {self.num_rows} rows, {len(self.columns)} columns"
+        return (
+            f"{plain(self.file)}: {number_of(self.num_rows, 'row')}, {number_of(len(self.columns), 'column')}"
+        )
 
     def __str__(self) -> str:
         """The columns and the advice, a line each."""
         width, lines = max(len(plain(column["name"])) for column in self.columns), [self.headline]
         for column in self.columns[:12]:
             missing = f", {column['num_missing']} missing" if column["num_missing"] else ""
-            values = f"{column['num_values']} values{missing}: {quoted(column['examples'], 4)}"
+            values = f"{number_of(column['num_values'], 'value')}{missing}: {quoted(column['examples'], 4)}"
             lines.append(f"  {plain(column['name']):<{width}}  {values}")
         if len(self.columns) > 12:
-            lines.append(f"  and {len(self.columns) - 12} more columns")
+            lines.append(f"  and {number_of(len(self.columns) - 12, 'more column')}")
         return "\n".join([*lines, *self.advice])
 
 

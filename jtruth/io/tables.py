@@ -16,7 +16,7 @@ from jtruth import _validation as check
 from jtruth._one_line import one_line
 from jtruth._validation.coded import different
 from jtruth._validation.text import TextTable
-from jtruth._validation.words import LOOK, column_called, number_in
+from jtruth._validation.words import LOOK, column_called, number_in, number_of
 from jtruth.io.cells import in_words
 from jtruth.io.columns import role_of
 from jtruth.io.parsing import as_table
@@ -213,11 +213,15 @@ def align_rows(
     if not rows.size:
         advice = f"No task is in both: do the ids agree? Labels have {check.quoted(tasks, 3)}."
     elif common_only:
-        return rows, samples, (f"{text}; the {rows.size} common tasks are used.",)
+        return (
+            rows,
+            samples,
+            (f"{text}; the {number_of(rows.size, 'common task is', 'common tasks are')} used.",),
+        )
     elif common_only is None:
         advice = "Every task needs its row here: correct the ids, or add and remove rows."
     else:
-        advice = f"Correct the ids, or set common_only=True to use the {rows.size} common tasks."
+        advice = f"Correct the ids, or set common_only=True to use the {number_of(rows.size, 'common task')}."
     raise ValueError(f"{text}. {advice}")
 
 
@@ -326,7 +330,7 @@ def _probabilities(table: TextTable, labels: Labels, taken: tuple) -> tuple[np.n
         total = f"{p[wrong[0]].sum():.6g}, not to 1.{other}"
         raise ValueError(f"{table.source.at(wrong)}: the class probabilities sum to {total}")
     rescaled = np.count_nonzero(off > _ROUNDING)
-    note = f"Class probabilities of {rescaled} rows were rescaled (sums off by at most {off.max():.1g})."
+    note = f"Class probabilities were rescaled in {number_of(rescaled, 'row')} (at most {off.max():.1g} off)."
     return p / p.sum(axis=1, keepdims=True), (note,) if rescaled else ()
 
 

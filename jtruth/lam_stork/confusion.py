@@ -188,7 +188,7 @@ def recover_confusion(
         )
     if outside:
         warnings.append(
-            f"{outside} of {table.size} joint probabilities are negative, which is impossible: use more "
+            f"Joint probabilities are negative, which is impossible: {outside} of {table.size}. Use more "
             "samples, or better labels."
         )
     rows = confusion.value.sum(axis=1)

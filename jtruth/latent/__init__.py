@@ -1,10 +1,9 @@
-"""Latent-class models whose error rates are not known, as pure log densities, and samplers for them.
+"""Latent-class models with unknown error rates, as pure log densities, and samplers for them.
 
-A model is a few arrays and pure functions: the log prior of its coordinates, and the `Channel` that they mean
-(how likely each class, each level inside a class, and each label there is). `density` turns channels and
-`rows` (equal samples merged) into log p(row, class, level | parameters), which everything else follows from.
-`models` are short files, `infer` are samplers: tempering, Gibbs, and NUTS for models of NumPyro. How long
-they run is an `Effort`; who is told and which file is kept, a `Progress`.
+A model is the log prior of its coordinates and the `Channel` that they mean: how likely each class, each
+level inside a class, and each label is. `density` turns channels and `rows` (equal samples merged) into log
+p(row, class, level | parameters). `models` has the models, `infer` the samplers: tempering, Gibbs, and NUTS
+for NumPyro models. `Effort` limits a run; `Progress` reports it and keeps its checkpoint.
 """
 
 from jtruth.latent.checkpoint import Progress

@@ -1,8 +1,8 @@
-"""Rows of probabilities as coordinates without bounds, and Dirichlet distributions there.
+"""Rows of probabilities as unconstrained coordinates, and Dirichlet distributions there.
 
 log p = log softmax(B u) with an orthonormal basis B of the vectors that sum to 0 (isometric log ratios;
-Egozcue et al. 2003): C - 1 coordinates for C symbols, none of them special. With y = log(p_k / p_C),
-d p / d y has determinant prod p_k and y = A u has determinant sqrt(C), so
+Egozcue et al. 2003). With y = log(p_k / p_C), d p / d y has determinant prod p_k and y = A u has determinant
+sqrt(C), so
 
     p ~ Dirichlet(a)   has the density   sqrt(C) Gamma(sum a) / prod Gamma(a) prod p_k^a_k   in u.
 """
@@ -36,11 +36,9 @@ def log_rows(u: Float[AnyArray, "*rows others P"]) -> Float[AnyArray, "*rows sym
 
 
 def stretched(x: Float[AnyArray, "*shape"]) -> tuple[Float[AnyArray, "*shape"], Float[AnyArray, "*shape"]]:
-    """Log ratios from coordinates, and the log of the derivative.
+    """Log ratios from coordinates, 2 sinh(x / 2), and the log of the derivative.
 
-    Where a Dirichlet distribution has a concentration a below 1, log ratios have a tail of length 1 / a: most
-    points lie within 2 of each other, and some 20 away. Coordinates are areas of the hyperbolic sine, whose
-    tails are short.
+    With a concentration a below 1 log ratios have a long tail, of length 1 / a; these coordinates do not.
     """
     up, down = jnp.exp(x / _STRETCH), jnp.exp(-x / _STRETCH)
     return 0.5 * _STRETCH * (up - down), jnp.log(up + down) - float(np.log(2))
@@ -57,7 +55,7 @@ def ratios(logs: Float[np.ndarray, "*rows symbols P"]) -> Float[np.ndarray, "*ro
 
 
 def constant(concentration: Float[np.ndarray, "*rows symbols"]) -> Float[np.ndarray, "*rows"]:
-    """Log of what does not depend on p in the density of a Dirichlet distribution in these coordinates."""
+    """Log of the constant factor in the density of a Dirichlet distribution in these coordinates."""
     a = np.asarray(concentration, np.float64)
     return gammaln(a.sum(axis=-1)) - gammaln(a).sum(axis=-1) + 0.5 * np.log(a.shape[-1])
 

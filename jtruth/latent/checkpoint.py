@@ -1,10 +1,8 @@
-"""What a long run does beside its sampling: it tells how far it is, and keeps a file to go on from.
+"""Progress and checkpoints of long runs; neither changes a draw.
 
-It changes no draw: the same key gives the same numbers with and without it, and a run that was killed goes on
-from its file as if nothing had happened. A checkpoint is an npz file of named arrays, and a few words about
-them. Its *mark* is a digest of everything that the draws depend on: arrays by bytes, functions by module,
-qualified name and source. A file whose mark differs is refused. Streams of labels and cleanings are such
-files too; there a mark says what kind it is.
+A checkpoint is an npz file of named arrays and a few words about them. Its *mark* is a digest of everything
+that the draws depend on: arrays by bytes, functions by module, qualified name and source. A file whose mark
+differs is refused. Streams of labels and cleanings are such files too, with a mark of their kind.
 """
 
 import collections
@@ -39,15 +37,15 @@ class Checkpoint:
     """The file of one run, or nothing at all if `path` is None."""
 
     def __init__(self, path: str | Path | None, mark: str, seconds: float = 0.0):
-        """`seconds`: least time between two writings by `write_if_due`."""
+        """`seconds`: least time between two writings."""
         self.path = None if path is None else Path(path)
         self.mark, self.seconds, self.written = mark, seconds, time.monotonic()
 
     def read(self) -> tuple[dict[str, np.ndarray], Words] | None:
-        """Arrays and words of the file; None where there is none yet.
+        """Arrays and words of the file; None if there is no file yet.
 
         Raises:
-            ValueError: no checkpoint, a damaged one, or one of another run; the file is named.
+            ValueError: no checkpoint, a damaged one, or one of another run, with the name of the file.
         """
         if self.path is None or not self.path.exists():
             return None
@@ -81,10 +79,10 @@ class Checkpoint:
     def write(
         self, arrays: dict[str, np.ndarray], words: Words, keeps: Callable[[Words], bool] | None = None
     ) -> None:
-        """Put these into the file; `keeps` says of the words in it whether these hold all that they say.
+        """Write the file; `keeps` tells from the words of an old file whether its content is part of this.
 
         Raises:
-            ValueError: they do not (another process was quicker), or (with `keeps`) a file of something else.
+            ValueError: `keeps` is false (another process was quicker), or the file is of something else.
         """
         if self.path is None:
             return
@@ -130,14 +128,14 @@ class Progress(NamedTuple):
     seconds: float = 10.0  # least time between two writings; what is finished is always written
 
     def file(self, mark: str) -> Checkpoint:
-        """The file of the run with this mark; nothing at all without `checkpoint`."""
+        """The file of the run with this mark."""
         return Checkpoint(self.checkpoint, mark, self.seconds)
 
     @contextlib.contextmanager
     def reporting(self) -> Iterator[Report]:
         """A function of (done, planned): the caller's, a tqdm bar's, or one that does nothing.
 
-        Where nobody says anything a run of more than five seconds has a bar on a terminal, gone at its end.
+        With `report` None, a run of more than five seconds shows a bar on a terminal.
         """
         if callable(self.report):
             yield self.report
@@ -161,7 +159,7 @@ def _content(arrays: dict[str, np.ndarray], words: Words) -> str:
 
 
 def digest(*things: Any) -> str:
-    """A mark of everything that a run depends on: arrays, functions, numbers, text, and nests of them."""
+    """A hash of arrays, functions, numbers, text, and nests of them."""
     sha = hashlib.sha256()
     for thing in things:
         _add(sha, thing)

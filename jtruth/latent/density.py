@@ -1,15 +1,15 @@
 """log p(row, class, level | parameters): the one place where labels meet parameters.
 
 A sample has a class c and, inside it, a level h (easy or hard; a node of a difficulty that is integrated),
-together a state s. Given its parameters a model is a `Channel`; with how often each thing was seen on a row,
+together a state s. With the `Channel` of its parameters, and how often each thing was seen on a row,
 
     log p(row, s) = log p(c(s)) + log p(h(s) | c(s)) + sum of log p(seen | s) + offset(row, s),
 
-one product of matrices for all parameters at once. Where rows hardly merge a row is instead the numbers of
-what was seen on it, and the product is a sum of entries of the table. Parameters are the last axis, P.
+one product of matrices for all parameters at once, which are the last axis, P. Where rows hardly merge, a row
+is instead the numbers of the things seen on it, and the product is a sum of entries of the table.
 
-A log-likelihood of a million labels has few digits left in float32. So it is taken relative to the saturated
-model, which gives every row its own share of the samples: `Seen.saturated` is what was taken off.
+To keep digits in float32, log-likelihoods are relative to the saturated model, which gives every row its own
+share of the samples: `Seen.saturated` is what was subtracted.
 """
 
 from typing import Any, NamedTuple
@@ -26,7 +26,7 @@ _HIGHEST = jax.lax.Precision.HIGHEST  # accelerators round float32 products to 1
 
 
 class Channel(NamedTuple):
-    """What parameters say about one sample. S states, V groups of samples, K things that may be seen."""
+    """Log probabilities of one sample. S states, V groups of samples, K things that may be seen."""
 
     log_class: Any  # (V, S, P) log prior of the class of each state
     log_level: Any  # (S, P) log weight of the state inside its class
@@ -36,10 +36,10 @@ class Channel(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """Rows; those of filling stand for no sample."""
+    """The rows of a data set; filling rows stand for no sample."""
 
     # (rows, K + V) how often each thing was seen, and which group the row is of; or whole numbers, (rows,
-    # most): which things were, and K + group; K + V and above says nothing
+    # most): which things were, and K + group; K + V and above is nothing
     design: Any
     offset: Any  # (rows, S) what else is known, such as the class of gold samples
     times: Any  # (rows,) samples that it stands for
@@ -61,12 +61,12 @@ def log_joint(channel: Channel, seen: Seen) -> Float[Array, "rows states P"]:
 
 
 def numbers(offset: tuple[int, ...], columns: int) -> float:
-    """How many are computed for one point, by `log_joint` with an offset of this shape and what follows."""
+    """How many numbers `log_joint` computes for one point, with an offset of this shape."""
     return float(np.prod(offset) * (columns + 8))
 
 
 def total(joint: Float[AnyArray, "rows states P"]) -> Float[Array, "rows P"]:
-    """log p(row): the states summed out."""
+    """log p(row), the states summed out."""
     top = jax.lax.stop_gradient(joint.max(axis=1))
     return top + jnp.log(jnp.exp(joint - top[:, None]).sum(axis=1))
 

@@ -1,10 +1,8 @@
-"""Draws of the posterior of a latent-class model by tempering, and what they say of samples and tables.
+"""Posterior draws of a latent-class model by tempering, tables of counts, and pointwise log-likelihoods.
 
 Parameters are drawn with the classes summed out; given parameters the classes of the samples of a row are
-multinomial, and tables of counts are sums of these. So nothing has to forget the classes of the last draw.
-
-And log p(labels, prediction and known class of one sample | draw), the state summed out, for PSIS-LOO, of
-draws by tempering and by Gibbs.
+multinomial, and tables of counts are sums of these. Pointwise values, log p(labels, prediction and known
+class of one sample | draw), are for PSIS-LOO.
 """
 
 from dataclasses import dataclass
@@ -36,20 +34,20 @@ _BLOCK = 4_000_000  # states x draws x rows handled at once
 
 
 def model_of(kind: Kind, arrays: Any, observed: Observed, classes: int) -> Model:
-    """A model and what was observed, put together."""
+    """A kind of model with the data."""
     return Model(kind, arrays, seen_of(observed), classes, observed.multiplicity.size)
 
 
 def temperable(kind: Kind, arrays: Any, observed: Observed) -> bool:
-    """Whether tempering takes seconds; asked before rows are written out."""
+    """Whether tempering takes seconds."""
     return work_of(observed) <= MOST_WORK and kind.size(arrays) <= MOST_COORDINATES
 
 
 def run_tempered(model: Model, observed: Observed, wanted: Digest, *, key: Any, effort: Effort) -> GibbsRun:
-    """Sample a model that has the rows of `observed`; how many lineages there are follows from their size.
+    """Sample a model by tempering; the number of lineages depends on its size.
 
-    What is kept of a block of draws is made of "pi", "weights", "raters0", ... as the model names them, and
-    "table0", ... (chains, draws, classes, raters * symbols), "samples" (chains, draws, classes, 1).
+    `wanted` gets blocks of draws: "pi", "weights", "raters0", ... as the model names them, and "table0", ...
+    (chains, draws, classes, raters * symbols), "samples" (chains, draws, classes, 1).
     """
     keep_programs()
     lineages = temper.lineages_for(model.work)
@@ -62,9 +60,7 @@ def run_tempered(model: Model, observed: Observed, wanted: Digest, *, key: Any, 
 
 
 def tempered_model(model: LatentModel, observed: Observed) -> Model | None:
-    """The model as a log density; None where it has none, or tempering it would not take seconds."""
-    if any(raters.alike is not None and raters.alike.known is not None for raters in model.raters):
-        return None  # earlier labels are no part of the density
+    """The model as a log density; None if tempering would not take seconds."""
     arrays = strata.arrays_of(model, number_of_groups(observed))
     able = temperable(strata.KIND, arrays, observed)
     return model_of(strata.KIND, arrays, observed, model.num_classes) if able else None
@@ -73,7 +69,7 @@ def tempered_model(model: LatentModel, observed: Observed) -> Model | None:
 def tempered_run(
     model: LatentModel, observed: Observed, wanted: Digest, *, key: Any, effort: Effort
 ) -> GibbsRun | None:
-    """A run by tempering; None where it would take too long, or does not get to the posterior."""
+    """A run by tempering; None if it would take too long or does not reach the posterior."""
     density = tempered_model(model, observed)
     if density is None:
         return None
@@ -135,7 +131,7 @@ class TemperMover:
 def started(
     model: Model, wanted: Digest, rng: np.random.Generator, lineages: int
 ) -> Sampler[temper.Tempered]:
-    """Points of the posterior; mirror images that the others never meet are replaced by them."""
+    """Points of the posterior; mirror images that do not communicate with the others are replaced by them."""
     state = yield from temper.temper(model, rng, lineages)
     if wanted.mirrored is None:
         return state
@@ -156,7 +152,7 @@ def started(
 def moved(
     model: Model, observed: Observed, wanted: Digest, state: temper.Tempered, rng: np.random.Generator
 ) -> Sampler[tuple[temper.Tempered, Kept]]:
-    """A few moves on, and what is kept of them."""
+    """The state after a few moves, and what is kept of them."""
     path = yield from temper.kept(model, rng, state)
     draws, classes, log_p = yield from _dists(model, path, rng)
     if "pi" in draws and observed.group is None:
@@ -171,10 +167,7 @@ def moved(
 
 
 def _dists(model: Model, path: Any, rng: np.random.Generator) -> Sampler[tuple[Arrays, Any, Any]]:
-    """What points say, one uniform number for each class of each to choose its image.
-
-    Natural parameters are (chains, draws, ...) in float64.
-    """
+    """Natural parameters (chains, draws, ...), class probabilities and log p(row) of points."""
     moves, _, points = path.shape
     u = 1 - rng.random((moves, model.classes, points), dtype=np.float32)
     static = ("kind", model.kind), ("classes", model.classes)
@@ -191,7 +184,7 @@ def class_counts(
     multiplicity: Float[np.ndarray, " rows"],
     rng: np.random.Generator,
 ) -> Int[np.ndarray, "rows classes chains draws"]:
-    """Samples of each class behind every row, drawn given the probabilities."""
+    """Samples of each class in every row, drawn from the probabilities."""
     p, one = np.asarray(p, np.float64).transpose(2, 1, 3, 0), multiplicity == 1
     counts = np.zeros(p.shape, np.int64)
     counts[:, one] = kernel.draw_states(p[:, one], rng) == np.arange(len(p))[:, None, None, None]
@@ -200,7 +193,7 @@ def class_counts(
 
 
 def tables(observed: Observed, counts: Int[np.ndarray, "rows classes chains draws"]) -> Arrays:
-    """How many samples of each class got each symbol, by group of raters, and how many there are."""
+    """How many samples of each class got each symbol, by group of raters, and the samples of each class."""
     rows, classes, chains, draws = counts.shape
     flat, by_group = counts.reshape(rows, -1).astype(np.float64), {}
     for k, symbols in enumerate(observed.symbols):
@@ -211,7 +204,7 @@ def tables(observed: Observed, counts: Int[np.ndarray, "rows classes chains draw
 
 
 class RowLikelihood(NamedTuple):
-    """Samples with equal labels are one row."""
+    """log p(row | draw); samples with equal labels are one row."""
 
     log_p: Float[np.ndarray, "chains draws rows"]
     row_of_sample: Int[np.ndarray, " samples"]
@@ -221,7 +214,7 @@ class RowLikelihood(NamedTuple):
 
 
 def row_likelihood(log_p: np.ndarray, row_of_sample: np.ndarray) -> RowLikelihood:
-    """With the effective sample size of the (chains, draws, rows) values themselves."""
+    """The values with the effective sample size of 200 of their rows."""
     some = log_p[:, :, np.unique(np.linspace(0, log_p.shape[2] - 1, 200).astype(int))]
     ess = effective_sample_size(some) / (log_p.shape[0] * log_p.shape[1])
     finite = ess[np.isfinite(ess)]
@@ -229,7 +222,7 @@ def row_likelihood(log_p: np.ndarray, row_of_sample: np.ndarray) -> RowLikelihoo
 
 
 def chosen_draws(chains: int, draws: int, rows: int) -> np.ndarray:
-    """Numbers of the draws of each chain that are looked at, evenly spaced."""
+    """Evenly spaced draws of each chain that are used."""
     most = max(-(-200 // chains), 4, min(_MOST_DRAWS, _MOST_NUMBERS // max(rows, 1)) // chains)
     return np.unique(np.linspace(0, draws - 1, min(draws, most)).astype(int))
 
@@ -246,9 +239,3 @@ def of_gibbs(model: LatentModel, observed: Observed, large: dict[str, np.ndarray
         parts.append(kernel.log_rows(problem, log_theta[begin : begin + step]))
     log_p = np.concatenate(parts).reshape(chains, chosen.size, -1)
     return row_likelihood(log_p, observed.row_of_sample)
-
-
-def of_tempering(log_p: np.ndarray, row_of_sample: np.ndarray) -> RowLikelihood:
-    """At evenly spaced ones of the draws (chains, draws, rows) of log p(row | draw)."""
-    chosen = chosen_draws(*log_p.shape)
-    return row_likelihood(log_p[:, chosen].astype(np.float64), row_of_sample)

@@ -1,20 +1,18 @@
-"""What a latent-class model is, what was observed, and what a sampler must know of them.
+"""What a latent-class model is, what was observed, and what a sampler needs of them.
 
-Every sample has a hidden state s: a class c(s) and a stratum h(s) inside the class (easy or hard, say; one
-stratum is plain Dawid and Skene). States are ordered by class: class 0 stratum 0, class 0 stratum 1, ...
+Every sample has a hidden state s: a class c(s) and a stratum h(s) inside the class (easy or hard; one stratum
+is plain Dawid and Skene). States are ordered by class: class 0 stratum 0, class 0 stratum 1, ...
 
   pi ~ Dirichlet(class_prior),  w[v] ~ Dirichlet(stratum_prior[v]),  p(s) = pi[c(s)] * w[v(c(s)), h(s)]
 
-and every rater t gives symbol k with probability theta[t, row(s), k]. Raters come in groups that have the
-same symbols: the labelers, and the classifier under test. `row_of_state` says which row of a rater's matrix a
-state uses. Rows are independent, theta[t, r] ~ Dirichlet(prior[t, r]); or, with `strength` a, theta[t, r] ~
-Dirichlet(a G[r]) around rows G[r] ~ Dirichlet(common_prior[r]) that all raters of the group have in common;
-or they are `alike` (see there). Samples may be of several groups, each with a pi of its own. Whatever is
-certain about a sample, such as its class, enters as `offset`, a fixed log weight per state.
+Every rater t gives symbol k with probability theta[t, row(s), k]. Raters come in groups with the same
+symbols: the labelers, and the classifier under test. Rows are independent, theta[t, r] ~ Dirichlet(prior[t,
+r]); or, with `strength` a, theta[t, r] ~ Dirichlet(a G[r]) around common rows G[r] ~
+Dirichlet(common_prior[r]); or `alike`. Samples may be of several groups, each with its own pi. What is
+certain about a sample, such as its class, is an `offset`, a fixed log weight per state.
 
-A sampler of log densities must know coordinates without bounds, their prior, and what they mean. A `Kind` is
-pure functions of these; the arrays of one data set come apart from it, so that one compiled program serves
-all models of a kind whose arrays have equal shapes. Coordinates are (size, P): P points side by side. The
+A `Kind` is a family of models as pure functions of unconstrained coordinates (size, P), P points side by
+side; arrays of one data set are separate, so that one compiled program serves all models of equal shapes. The
 arrays of `models.strata.KIND` are a `LatentModel`.
 """
 
@@ -44,7 +42,7 @@ class Raters(NamedTuple):
 
 
 class LatentModel(NamedTuple):
-    """Classes, their strata, and the raters. Arrays are NumPy's, or those of a traced program."""
+    """Classes, strata and raters. Arrays are NumPy's, or those of a traced program."""
 
     class_prior: Any  # (classes,) Dirichlet concentrations of pi, or pi itself if `class_fixed`
     raters: tuple[Raters, ...]
@@ -77,7 +75,7 @@ class LatentModel(NamedTuple):
 
 
 class Observed(NamedTuple):
-    """What was seen, equal samples merged into rows."""
+    """The data, equal samples merged into rows."""
 
     symbols: tuple[sparse.csr_array, ...]  # per group of raters: (rows, raters * symbols) how often given
     multiplicity: np.ndarray  # (rows,) samples in each row, float64

@@ -1,7 +1,6 @@
 """Equal samples as one row: labels, predictions and gold, merged; and rows as arrays for `density`.
 
-A program is compiled for each number of rows, so it is rounded up to a few sizes, and what is filled up
-stands for no samples.
+A program is compiled for each number of rows, so rows are filled up to a few sizes.
 """
 
 from dataclasses import replace
@@ -39,7 +38,7 @@ def merge_samples(labels: Labels, y_pred: np.ndarray | None, gold: np.ndarray | 
 
 
 def equal_rows(table: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """As `collapse_rows`, those that occur once first: the sampler draws them in a cheaper way."""
+    """As `collapse_rows`, with the rows that occur once first: the sampler draws them in a cheaper way."""
     first, kind, count = check.collapse_rows(table)
     order = np.argsort(count > 1, kind="stable")
     place = np.empty_like(order)
@@ -79,7 +78,7 @@ def prediction_columns(y_pred: np.ndarray, num_symbols: int) -> sparse.csr_array
 
 
 def seen_of(observed: Observed) -> Seen:
-    """Arrays of what was observed."""
+    """The rows as float32 arrays."""
     groups = number_of_groups(observed)
     group = np.zeros(observed.multiplicity.size, np.int64) if observed.group is None else observed.group
     design = np.concatenate([*(s.toarray() for s in observed.symbols), np.eye(groups)[group]], axis=1)
@@ -90,7 +89,7 @@ def seen_of(observed: Observed) -> Seen:
 
 
 def work_of(observed: Observed) -> float:
-    """Numbers that one evaluation of the density of one point computes with these arrays."""
+    """Numbers that one evaluation of the density of one point computes."""
     shapes: Any = [symbols.shape for symbols in observed.symbols]
     columns = sum(width for _, width in shapes) + number_of_groups(observed)
     return numbers((rounded(observed.multiplicity.size), len(observed.offset)), columns)

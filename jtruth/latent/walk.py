@@ -1,17 +1,17 @@
-"""Sample until good enough: how long that is, and the one loop of all chains that run on the host.
+"""Sampling until the draws are good: limits, diagnostics, and the loop of all chains on the host.
 
-An answer must not depend on how busy the machine is. So a run stops when its draws are good, or when it has
-made its sweeps, or when it has done its work: the numbers that its sweeps compute (some 5 nanoseconds each on
-one core, so the default is about two minutes).
+A run stops when its draws are good, after its sweeps, or after its work: the numbers that its sweeps compute
+(about 5 nanoseconds each on one core, two minutes by default), so that results do not depend on how busy the
+machine is.
 
-Chains that all start at the mode burn in for 50 sweeps, chains of which half start elsewhere for 250. After
-200 more of each chain effective sample size and R-hat are looked at; of 16 chains and more after 2400 of all,
-100 of each at least. Of `max_work` a chain gets its burn-in, at most a third of it, and then as many sweeps as
-the rest pays for, or `FEWEST`.
+Chains that start at the mode burn in for 50 sweeps, chains of which half start elsewhere for 250. R-hat and
+effective sample size are computed after 200 more, or after 2400 of all chains if these are 16 or more, and at
+least 100 of each. A chain gets its burn-in, at most a third of `max_work`, and then as many sweeps as the
+rest allows, or `FEWEST`.
 
-A mover (`GibbsMover`, `TemperMover`) can `start` its `num_chains` chains, `advance` them by some sweeps (at
-most `block` between two looks), and `settle` them once burn-in is over. The next sweep depends on a few
-arrays, the chain, and on the random stream: a checkpoint holds both with the draws so far (`Store`).
+A mover (`GibbsMover`, `TemperMover`) can `start` its `num_chains` chains, `advance` them (at most `block`
+sweeps between two looks), and `settle` them after burn-in. A checkpoint holds the chain, the random stream
+and the draws (`Store`).
 """
 
 import time
@@ -24,7 +24,7 @@ from jtruth._one_line import one_line
 from jtruth.latent.checkpoint import Checkpoint, Progress
 from jtruth.stats.chains import effective_sample_size, split_rhat, tail_sample_size
 
-FEWEST = 50  # sweeps of each chain, burn-in and kept each, below which nothing can be said
+FEWEST = 50  # sweeps of each chain, burn-in and kept each, below which there is no estimate
 _AT_ONCE = 1_000_000  # numbers that are ranked and transformed together
 _ENOUGH, _SHORTEST, _USUAL = 2400, 100, 200  # sweeps before the first look: in all; of a chain, few or many
 _LOOK = 50  # sweeps of every chain between two looks, at least
@@ -36,7 +36,7 @@ class TooLarge(ValueError):
 
 
 class Effort(NamedTuple):
-    """How long to sample. Sweeps are counted over all chains, burn-in left out unless said otherwise."""
+    """How long to sample. Sweeps are counted over all chains without burn-in, unless noted otherwise."""
 
     chains: int | None = None  # a multiple of 4; None: 4 to 32, as the size of a sweep allows
     burn_in: int | None = None  # sweeps of each chain that are thrown away; None: 50, or 250 (see above)
@@ -67,7 +67,7 @@ Limits = tuple[int, int, int, bool]
 
 
 class Convergence(NamedTuple):
-    """Whether to trust the draws."""
+    """Whether the draws have converged."""
 
     converged: bool
     stopped_by: str  # "converged", "max_sweeps" or "max_work"
@@ -80,7 +80,7 @@ class Convergence(NamedTuple):
     __repr__ = one_line
 
     def sentence(self) -> str | None:
-        """What to say when it did not converge."""
+        """A sentence if it did not converge."""
         if self.converged:
             return None
         return (
@@ -96,7 +96,7 @@ def limits(effort: Effort, chains: int, numbers: float, *, apart: bool = False) 
 
     Raises:
         ValueError: an effort that makes no sense.
-        TooLarge: too few sweeps would be left, and the effort says to give up.
+        TooLarge: too few sweeps would be left, and `effort.give_up`.
     """
     check_effort(effort)
     allowed = effort.max_work / (chains * max(numbers, 1.0))
@@ -117,7 +117,7 @@ def limits(effort: Effort, chains: int, numbers: float, *, apart: bool = False) 
 def diagnose(draws: dict[str, np.ndarray], ends: bool = False) -> tuple[dict[str, float], dict[str, float]]:
     """Split R-hat and ESS of every number in these arrays, named like "prior[1]".
 
-    ESS is that of the bulk; with `ends` the smaller one of it and of both ends of the 95 % interval.
+    ESS is that of the bulk, with `ends` the smaller one of it and of both ends of the 95 % interval.
     """
     rhat, ess = {}, {}
     for name, values in draws.items():
@@ -153,7 +153,7 @@ def extremes(rhat: dict[str, float], ess: dict[str, float], between: str = ", ")
 
 
 def good(rhat: dict[str, float], ess: dict[str, float], effort: Effort) -> bool:
-    """NaN means that a quantity never changed, in no chain: there is nothing to converge."""
+    """Whether all are good; NaN is a quantity that never changed."""
     r, e = np.array(list(rhat.values())), np.array(list(ess.values()))
     return bool((np.isnan(r) | (r < effort.max_rhat)).all() and (np.isnan(e) | (e >= effort.min_ess)).all())
 
@@ -163,8 +163,8 @@ def next_target(
 ) -> int:
     """Sweeps of a chain at the next look: what the worst ESS and R-hat ask for, at most three times as many.
 
-    The ESS grows with the sweeps, and R-hat - 1 falls as one over them. Both are known roughly, so a look
-    comes a little late rather than often: each costs as much as some ten sweeps. It is a multiple of `look`.
+    The ESS grows with the sweeps, and R-hat - 1 falls as one over them. It is a multiple of `look`, since
+    each look costs as much as some ten sweeps.
     """
     fewest = np.nanmin([effort.min_ess, *ess.values()])
     worst = np.nanmax([effort.max_rhat, *rhat.values()])
@@ -194,10 +194,10 @@ Kept = tuple[Arrays, Arrays, np.ndarray]
 
 @dataclass
 class Store:
-    """Draws so far, (chains, sweeps, ...), and where the chains are. Sweeps are counted per chain.
+    """Draws so far, (chains, sweeps, ...), and the state of the chains. Sweeps are counted per chain.
 
-    Large arrays are thinned: once they outgrow `max_bytes` only every second, then every fourth, ... sweep is
-    kept, while their mean is taken over all sweeps.
+    Once large arrays exceed `max_bytes` only every second, then every fourth, ... sweep is kept; their mean
+    is over all sweeps.
     """
 
     max_bytes: int
@@ -230,7 +230,7 @@ class Store:
 
     @staticmethod
     def joined(blocks: dict[str, list[np.ndarray]]) -> Arrays:
-        """Blocks as one array each; the lists are shortened on the way, so it is not done twice."""
+        """Blocks as one array each; the lists are shortened, so that it is not done twice."""
         for parts in blocks.values():
             if len(parts) > 1:
                 parts[:] = [np.concatenate(parts, axis=1)]
@@ -244,7 +244,7 @@ class Store:
         file.write_parts(parts, words)
 
     def resume(self, file: Checkpoint, rng: np.random.Generator) -> bool:
-        """Go on from a file, if there is one."""
+        """Continue from a file, if there is one."""
         content = file.read_parts()
         if content is None:
             return False
@@ -270,8 +270,7 @@ def walk(
 ) -> tuple[Store, Convergence]:
     """Sample until the draws are good or the effort is spent: its `limits` for these data.
 
-    `monitored` names those of the kept small arrays that must converge; `mark` is what a file must carry, a
-    digest of all that the draws depend on.
+    `monitored` names the kept small arrays that must converge; `mark` is the digest of a checkpoint.
     """
     burn_in, first, most, by_work = limits
     file, store = effort.progress.file(mark), Store(effort.max_bytes, target=first)

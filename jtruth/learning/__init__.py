@@ -1,13 +1,12 @@
-"""What is the noisy-label model? Learn it, and the class prior, from the labels themselves."""
+"""Learn the noisy-label model and the class prior from the labels themselves."""
 
 from typing import TYPE_CHECKING
 from typing import Any as _Any
 
 from jtruth.latent.rows import Rows
 from jtruth.learning._fit import Fit, LabelerDraws
-from jtruth.learning.annotation.models import Spec
 from jtruth.learning.em.columns import LabelColumns, columns_from_labels, columns_from_matrix
-from jtruth.learning.em.dawid_skene import Smoothing, Starts, fit_dawid_skene, fit_one_coin
+from jtruth.learning.em.dawid_skene import Smoothing, fit_dawid_skene, fit_one_coin
 from jtruth.learning.em.matrices import dawid_skene_em
 from jtruth.learning.em.streaming import (
     Stream,
@@ -33,7 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "METHODS", "DirichletPriors", "Fit", "LabelColumns", "LabelerDraws", "Rows",
-    "Smoothing", "Spec", "Starts", "Stream", "begin_stream", "check_consistency", "close",
+    "Smoothing", "Stream", "begin_stream", "check_consistency", "close",
     "columns_from_labels",
     "columns_from_matrix", "dawid_skene_em", "fit_confident", "fit_dawid_skene",
     "fit_difficulty_fallibility", "fit_domains", "fit_glad", "fit_hierarchical", "fit_joint",
@@ -44,7 +43,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> _Any:
-    """`fit_nuts` when it is asked for (PEP 562): it needs NumPyro, and nothing else here does."""
+    """`fit_nuts` on first use (PEP 562), because it imports NumPyro."""
     if name != "fit_nuts":
         raise AttributeError(f"module 'jtruth.learning' has no attribute {name!r}")
     from jtruth.learning.annotation import bayes

@@ -1,7 +1,7 @@
-"""What a method that learns from labels is given, checked once, and what it gives back: one type for all.
+"""Checked arguments of methods that learn from labels, and their result, `Fit`.
 
-The fields of `Fit` are what every consensus has. What only one method knows, such as matrices or abilities,
-is in `own`, is listed in the docstring of the function that fits, and is read like a field: `fit.matrices`.
+What only one method estimates, such as matrices or abilities, is in `own`, is listed in the docstring of the
+function that fits, and is read like a field: `fit.matrices`.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,6 +16,7 @@ from jtruth import _host
 from jtruth import _validation as check
 from jtruth._one_line import one_line
 from jtruth._validation.in_range import check_codes
+from jtruth._validation.words import number_of
 from jtruth.labels import Labels, must_be_labels
 from jtruth.posterior import validate_prior
 from jtruth.stats.draws import DrawsEstimate
@@ -31,30 +32,26 @@ class Fit(NamedTuple):
     converged: bool = True  # whether an iteration came to its end; True where there is none
     num_steps: int = 0
     warnings: tuple[str, ...] = ()  # what is doubtful, one sentence each
-    own: Mapping[str, Any] = MappingProxyType({})  # what only this method says, by name
+    own: Mapping[str, Any] = MappingProxyType({})  # what only this method estimates, by name
 
     __repr__ = one_line
 
     def __getattr__(self, name: str) -> Any:
-        """What only this method says, as if it were a field."""
         if name in self.own:
             return self.own[name]
         known = ", ".join([*self._fields, *self.own])
         raise AttributeError(f"this fit has no {name!r}; it has {known}")
 
     def __dir__(self) -> list[str]:
-        """The names in `own` are among those that a notebook offers."""
         return [*object.__dir__(self), *self.own]
 
     def __reduce__(self) -> tuple:
-        """Plain data, so that fits are saved and sent to other processes."""
         return type(self), (*self[:-1], dict(self.own))
 
     def interval(self, level: float = 0.95) -> Float[np.ndarray, "two *rows classes"]:
         """Low and high ends of every entry of the labelers' matrices, equal tails.
 
-        Percentiles of a bootstrap, or of the beta distribution of each entry where rows are counts of known
-        classes.
+        They are percentiles of a bootstrap, or of the beta distributions of counts of known classes.
 
         Raises:
             ValueError: a level outside (0, 1), or a method that has neither.
@@ -83,12 +80,10 @@ class Fit(NamedTuple):
         return ends.reshape(*self.own["accuracy"].shape, 2)
 
     def noise_model(self) -> Any:
-        """How labelers err, in the form that testing and training take: a model of `jtruth.noise`.
-
-        Matrices, else difficulties and fallibilities, else one accuracy for each labeler.
+        """A model of `jtruth.noise`: matrices, else difficulties and fallibilities, else accuracies.
 
         Raises:
-            ValueError: the method does not estimate how labelers err.
+            ValueError: the method does not estimate error rates.
         """
         from jtruth import noise
 
@@ -106,7 +101,7 @@ class Fit(NamedTuple):
 
 
 class LabelerDraws(NamedTuple):
-    """Draws of class prior and labelers' matrices, by a normal around EM or by NUTS, as `JointPosterior`."""
+    """Draws of class prior and matrices, by a Gaussian approximation or by NUTS."""
 
     prior: Float[np.ndarray, "draws classes"]
     matrices: Float[np.ndarray, "draws labelers classes classes"]  # float32
@@ -126,7 +121,7 @@ def labeler_draws(
     how: str,
     warnings: tuple[str, ...] = (),
 ) -> LabelerDraws:
-    """The draws with what follows from them."""
+    """The draws with their means and accuracies."""
     right = np.einsum("mc,mtcc->mt", prior, matrices, dtype=np.float64)
     mean = matrices.mean(axis=0, dtype=np.float64)
     return LabelerDraws(prior, matrices.astype(np.float32), mean, right, class_posterior, how, warnings)
@@ -149,7 +144,7 @@ def gold_and_prior(labels: Any, gold: Any, prior: Any) -> tuple[np.ndarray, np.n
 
 
 def known_prior(prior: Any, classes: Sequence[Any], known: np.ndarray) -> np.ndarray:
-    """A class prior as float64 that sums to 1, of no class that gold denies."""
+    """A class prior as float64 that sums to 1, with no 0 for a class in gold."""
     prior = validate_prior(prior, len(classes), classes).astype(np.float64)
     if (prior[known[known >= 0]] == 0).any():
         raise ValueError("a class has prior 0 but occurs in gold; raise its prior")
@@ -163,7 +158,7 @@ def check_steps(max_steps: int, tol: float) -> None:
 
 
 def one_hot(known: np.ndarray, classes: int) -> np.ndarray:
-    """(samples, classes), 1 at each known class; rows of unknown samples are 0. NumPy: JAX is not started."""
+    """(samples, classes), 1 at each known class; rows of unknown samples are 0."""
     return (known[:, None] == np.arange(classes)[None, :]).astype(np.float64)
 
 
@@ -172,19 +167,16 @@ def clamp(p: np.ndarray, known: np.ndarray) -> np.ndarray:
     return np.where(known[:, None] >= 0, one_hot(known, p.shape[1]), p)
 
 
-def first_guess(labels: Labels, known: np.ndarray | None, trust: np.ndarray | None = None) -> np.ndarray:
-    """(samples, classes) vote shares, weighed by `trust`; those of all votes where a sample has none."""
+def first_guess(labels: Labels, known: np.ndarray | None) -> np.ndarray:
+    """(samples, classes) vote shares; those of all votes where a sample has none."""
     votes = labels.counts()
-    if trust is not None:
-        sample, labeler, label = labels.entries()
-        votes = _host.cross_table(sample, label, (labels.num_samples, labels.num_classes), trust[labeler])
     pooled = votes.sum(axis=0) if votes.any() else np.ones(labels.num_classes)  # a shard without samples
     shares = _host.vote_shares(votes, pooled / pooled.sum())
     return shares if known is None else clamp(shares, known)
 
 
 def soft_counts(labels: Labels, p: np.ndarray, num_labelers: int | None = None) -> np.ndarray:
-    """(labelers, true classes, given classes) expected labels, if `p` (samples, classes) says the classes."""
+    """(labelers, true classes, labels) expected labels, by class probabilities `p` (samples, classes)."""
     sample, labeler, label = labels.entries()
     return counts_of_labels(p[sample], labeler, label, num_labelers or labels.num_labelers)
 
@@ -192,7 +184,7 @@ def soft_counts(labels: Labels, p: np.ndarray, num_labelers: int | None = None) 
 def counts_of_labels(
     q: np.ndarray, labeler: np.ndarray, label: np.ndarray, num_labelers: int
 ) -> Float[np.ndarray, "labelers classes classes"]:
-    """The same from the class of the sample of each label, `q` (labels, classes)."""
+    """The same by the class probabilities of each label, `q` (labels, classes)."""
     cells, place = (num_labelers, q.shape[1]), labeler * q.shape[1] + label
     return np.stack([np.bincount(place, of, cells[0] * cells[1]).reshape(cells) for of in q.T], axis=1)
 
@@ -200,21 +192,21 @@ def counts_of_labels(
 def unlabelled(
     labels: Labels, samples: str = "their class posterior is the prior.", labelers: str = ""
 ) -> Iterator[str]:
-    """A sentence if some samples have no label, or some labelers gave none, and what that does."""
+    """Sentences if some samples or labelers have no label."""
     if none := np.count_nonzero(labels.labels_per_sample() == 0):
-        yield f"{none} samples have no label; {samples}"
+        yield f"{number_of(none, 'sample has', 'samples have')} no label; {samples}"
     if labelers and (none := np.count_nonzero(labels.labels_per_labeler() == 0)):
-        yield f"{none} labelers gave no label; {labelers}"
+        yield f"{number_of(none, 'labeler')} gave no label; {labelers}"
 
 
 def not_converged(name: str, converged: bool, num_steps: int) -> Iterator[str]:
-    """A sentence if an iteration stopped before its end."""
+    """A sentence if an iteration did not converge."""
     if not converged:
         yield f"{name} did not converge in {num_steps} steps; raise max_steps."
 
 
 def exchanged(confusion: np.ndarray, classes: tuple) -> Iterator[str]:
-    """A sentence for each pair of classes that labelers together (`confusion`) call by the other's name."""
+    """A sentence for each pair of classes that the labelers together (`confusion`) seem to exchange."""
     own = np.diag(confusion)
     for a, b in np.argwhere(np.triu(own[:, None] + own[None, :] < confusion + confusion.T, 1)).tolist():
         yield (

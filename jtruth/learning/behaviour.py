@@ -1,21 +1,20 @@
-"""Who does not look, who copies, who changes: the probability of each, labeler by labeler.
+"""The probability of each labeler to label at random, to copy another, or to change.
 
-A fit of independent labelers is asked how probable a labeler's labels are if he has one matrix, and if not:
+By a fit of independent labelers, the labels of each are compared under one matrix and under three others:
 
-- *spam*: his labels do not depend on the class (all rows of his matrix are one row, learned);
-- *drift*: in samples of some class his chance to be right was another one from some moment on;
-- *duplicate*: he repeats another labeler, up to slips, on the samples that both labelled.
+- *spam*: the labels do not depend on the class (all rows of the matrix are one row, learned);
+- *drift*: for some class the accuracy changed at some moment;
+- *duplicate*: the labels repeat another labeler's, up to slips, on the samples that both labelled.
 
 Rows have Dirichlet priors, with the mean and spread of the others' (`population`), and are integrated out.
-The class of a sample is judged by the labels of the others; what that leaves open is integrated out by a
-variational bound, exact where classes are certain, else below the truth.
+The class of a sample is estimated from the labels of the others, and integrated out by a variational bound,
+exact where classes are certain.
 
-Drift is a test by class, since accuracy hides a recall that halves where the class is rare. The score of a
-label, p(class | all labels) (1(label is wrong) - error rate), has mean 0 while the rate stays the same. A
-CUSUM is its sum up to one of seven moments, less what the number of samples of the class explains. The
-largest over all labelers, classes and moments is compared with those of scores with random signs (wild
-bootstrap: Wu, Annals of Statistics 14, 1986). Each eighth of the time has class shares of its own, so classes
-may become more or less frequent. False alarms and power: `benchmarks/checks.py`.
+Drift is tested by class. The score of a label, p(class | all labels) (1(label is wrong) - error rate), has
+mean 0 while the rate stays the same. A CUSUM is its sum up to one of seven moments, less the part that the
+number of samples of the class explains. The largest over all labelers, classes and moments is compared with
+those of scores with random signs (wild bootstrap: Wu, Annals of Statistics 14, 1986). Each eighth of the time
+has its own class shares. False alarms and power: `benchmarks/checks.py`.
 """
 
 import math
@@ -48,7 +47,7 @@ BEFORE = MappingProxyType({"spam": 0.05, "duplicate": 0.05})  # of anybody, any 
 
 
 class Behaviour(NamedTuple):
-    """What `labeler_behaviour` found; a probability is NaN where too few labels tell."""
+    """What `labeler_behaviour` found; a probability is NaN where there are too few labels."""
 
     spam: Float[np.ndarray, " labelers"]  # probability
     # p-values, for all labelers and classes together, of a change; None without an order.
@@ -77,15 +76,16 @@ def labeler_behaviour(
 
     Args:
         labels: the noisy labels.
-        prior, matrices: learned from them; a row of a matrix may not hold an exact 0.
-        order: when each sample was labelled, or each label (samples, labelers), on any scale; without it
-            drift is not asked.
+        prior, matrices: learned from them; no entry may be 0.
+        order: when each sample, or each label (samples, labelers), was labelled, on any scale; without it
+            there is no test of drift.
         gold: known classes, -1 where unknown.
-        key: of the random signs behind the test of drift; 0 if None.
+        key: of the random signs in the test of drift; 0 if None.
 
     Returns:
-        `Behaviour`. A probability at its value in `BEFORE` means that the labels say nothing; that of a
-        duplicate is spread over those with whom a labeler shares samples.
+        `Behaviour`. A probability that equals its prior in `BEFORE` means that the labels are uninformative;
+            that
+        of a duplicate is divided among those with whom a labeler shares samples.
 
     >>> y = np.arange(200) % 2
     >>> z = np.stack([y, y, y, 1 - (np.arange(200) % 7 < 4)], axis=1)  # the last does not look
@@ -123,9 +123,9 @@ def labeler_behaviour(
 def population(
     matrices: Float[np.ndarray, "labelers classes classes"], num_labels: Int[np.ndarray, " labelers"]
 ) -> Float[np.ndarray, "labelers classes classes"]:
-    """Dirichlet concentrations of the rows of a labeler like the others: mean and spread (total 3 to 20).
+    """Dirichlet concentrations of the rows of a labeler like the others: their mean, and a total of 3 to 20.
 
-    Of fewer than three others with 10 labels nothing is learned: 2 on the diagonal and 1 in all off it.
+    With fewer than three others of 10 labels: 2 on the diagonal and 1 spread over the rest.
     """
     labelers, classes = matrices.shape[:2]
     used = (num_labels >= 10).astype(np.float64)
@@ -151,9 +151,9 @@ def one_matrix(
     num_labelers: int,
     rows: Float[np.ndarray, "labelers classes classes"],
 ) -> tuple[Float[np.ndarray, "labels classes"], Float[np.ndarray, " labelers"]]:
-    """Bound of log p(labels of t | the others' labels) for every labeler who has one matrix.
+    """Class posteriors of labels, and a bound of log p(labels of t | the others' labels).
 
-    `without` is the class posterior of each label's sample without that label; first comes that with it.
+    `without` is the class posterior of each label's sample without that label; each labeler has one matrix.
     """
     place, shape = labeler * rows.shape[2] + label, (num_labelers, rows.shape[2])
     without = np.ascontiguousarray(without.T)  # (classes, labels): millions of labels, class by class
@@ -178,7 +178,7 @@ def one_matrix(
 
 
 def _shares(logs: Float[np.ndarray, "classes labels"]) -> Float[np.ndarray, "classes labels"]:
-    """Probabilities of classes, in place of their logs: many times as fast as along the last axis."""
+    """Probabilities of classes, in place of their logs; many times as fast as along the last axis."""
     logs -= logs.max(axis=0)
     np.exp(logs, out=logs)
     logs /= logs.sum(axis=0)
@@ -197,7 +197,7 @@ def _evidence(
 def _by_period(
     log_likelihood: np.ndarray, prior: np.ndarray, order: np.ndarray, gold: np.ndarray | None
 ) -> Float[np.ndarray, "samples classes"]:
-    """p(class | labels) where each eighth of the time has class shares of its own, near `prior`."""
+    """p(class | labels) with class shares near `prior` for each eighth of the time."""
     period = np.searchsorted(np.sort(order), order) * _PERIODS // order.size
     log_share = np.tile(_host.log(prior), (_PERIODS, 1))
     for _ in range(_SHARE_STEPS):
@@ -213,7 +213,7 @@ def _by_period(
 def _change(
     labels: Labels, posterior: np.ndarray, matrices: np.ndarray, order: np.ndarray, rng: np.random.Generator
 ) -> tuple[Float[np.ndarray, "labelers classes"], ...]:
-    """p-values of a change, its moment, and the share of right labels before and after, see the module."""
+    """p-values of a change, its moment, and the share of right labels before and after."""
     sample, labeler, label = labels.entries()
     when = order[sample] if order.ndim == 1 else order[sample, labeler]
     size, classes = matrices.shape[:2]
@@ -259,7 +259,7 @@ def _change(
 
 
 def _duplicates(labels: Labels, without: np.ndarray, matrices: np.ndarray) -> tuple:
-    """The second repeats the first but for slips, against both judging by themselves."""
+    """Pairs of labelers, and the probability that one copies the other."""
     sample, labeler, label = labels.entries()
     size, pairs = (labels.num_labelers, labels.num_samples), pairs_of(labels)
     shared, agreed = pairs.shared.tocoo(), pairs.agreed

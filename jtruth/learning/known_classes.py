@@ -4,14 +4,12 @@ Where the class is known the likelihood of a labeler's row is multinomial, so th
 
     psi_t[c, k] = (n_t[c, k] + pseudo[c, k]) / sum_k (n_t[c, k] + pseudo[c, k]),
 
-n the labels k that t gave to gold samples of class c, and the posterior is Dirichlet(n + pseudo), exactly.
-Labels of other samples have no say. `fit_joint(labels, priors=DirichletPriors(pseudo_counts=fit.counts))`
-learns from these counts and other labels; the same gold given there again would count twice.
+n the labels k that t gave to gold samples of class c, and the posterior is exactly Dirichlet(n + pseudo).
+Labels of other samples are not used; `fit_joint(labels, gold=gold)` uses them too.
 
-**When can they be learned without?** By maximum likelihood from labels alone (Donmez, Lebanon and
-Balasubramanian 2010), if every labeler is right more often than chance and, for labelers with one error rate
-each, the class prior is not even; three labelers or more, compared, do not need the latter.
-`check_consistency` checks both at estimated rates, so a check passed is no proof.
+Maximum likelihood finds the rates without gold (Donmez, Lebanon and Balasubramanian 2010) if every labeler is
+better than chance and, for labelers with one error rate each, the class prior is not even; with three
+labelers or more it may be. `check_consistency` checks both at estimated rates, which is no proof.
 """
 
 from typing import Any
@@ -24,6 +22,7 @@ from jtruth._host import diagonal_rows, labels_log_likelihood, log, vote_shares
 from jtruth._random import seeded
 from jtruth._validation import quoted
 from jtruth._validation.in_range import check_not_negative
+from jtruth._validation.words import number_of
 from jtruth.labels import Labels
 from jtruth.learning._fit import Fit, clamp, exchanged, gold_and_prior, one_hot, soft_counts, unlabelled
 
@@ -39,13 +38,12 @@ def fit_known_classes(
     Args:
         labels, key, gold: see `jtruth.learning.methods`; at least one known class is needed.
         prior: (classes,) known class prior; shares of the gold classes if None, which needs random gold.
-        pseudo: pseudo-labels on the diagonal of each row, and as many spread over the rest; and `pseudo` in
-            all, spread over the classes, for the prior.
+        pseudo: pseudo-labels on the diagonal of each row, as many spread over the rest, and as many for the
+            prior, spread over the classes.
 
     Returns:
         A `Fit` with `interval`, at the mean of the posterior. Its own, (labelers, classes, classes) each:
-        `matrices`; `counts`, labels of gold samples, for `pseudo_counts=`; `concentration` of the Dirichlet
-        posterior of each row.
+        `matrices`; `counts`, labels of gold samples; `concentration` of the Dirichlet posterior of each row.
 
     >>> labels = Labels.from_matrix(np.array([[0, 0], [0, 1], [1, 1], [1, 0], [1, 1]]), 2)
     >>> fit = fit_known_classes(labels, gold=np.array([0, 0, 1, 1, -1]))
@@ -79,9 +77,11 @@ def _doubts(counts: np.ndarray, labels: Labels, known: np.ndarray, contradicted:
     none = np.flatnonzero(counts.sum(axis=(1, 2)) == 0)
     if none.size:
         names = quoted(workers[t] for t in none)
-        yield f"{none.size} labelers have no verified label ({names}), so their rows are the pseudo-counts."
+        who = number_of(none.size, "labeler has", "labelers have")
+        yield f"{who} no verified label ({names}): rows of only pseudo-counts."
     if contradicted.any():
-        yield f"{contradicted.sum()} samples are impossible at these rates; their classes get equal shares."
+        what = number_of(contradicted.sum(), "sample is", "samples are")
+        yield f"{what} impossible at these rates: all classes get equal shares there."
     yield from unlabelled(labels)
     yield from exchanged(counts.sum(axis=0), labels.class_names)
 
@@ -98,7 +98,7 @@ def check_consistency(
 
     Args:
         prior, matrices: estimates.
-        number: how many labels each labeler gave; those without are left out.
+        number: labels of each labeler; those without are left out.
         num_samples: samples behind the prior.
         workers: names, for the sentences.
     """

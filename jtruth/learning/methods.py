@@ -1,13 +1,12 @@
-"""The table of consensus methods: everything that turns noisy labels into classes, one line each.
+"""The table of consensus methods, which turn noisy labels into classes.
 
-A new method is a file with its `fit_<name>` and one entry here; `tests/learning/test_common_face.py` asks of
-it whatever every method must do. A fit is called as
+A new method is a file with its `fit_<name>` and one entry here; `tests/learning/test_common_face.py` tests
+what every method must do. A fit is called as
 
     fit(labels, *, key=None, gold=None, prior=None, ...)
 
-where `key` is of whatever is drawn (few draw anything), `gold` (samples,) holds known classes, -1 elsewhere,
-and `prior` (classes,) class shares that are known; it returns a `Fit`, and refuses input that cannot be used
-by a ValueError before any JAX call.
+where `key` is of random numbers (few methods use any), `gold` (samples,) holds known classes, -1 elsewhere,
+and `prior` (classes,) known class shares. It returns a `Fit`, and a ValueError comes before any JAX call.
 """
 
 from collections.abc import Callable, Iterator
@@ -16,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jtruth import _host
+from jtruth._validation.words import number_of
 from jtruth.labels import Labels
 from jtruth.learning._fit import Fit, clamp, gold_and_prior
 from jtruth.learning.em.dawid_skene import fit_dawid_skene, fit_one_coin
@@ -28,20 +28,20 @@ _VOTED, _LEFT = 2.0, 0.05  # samples of a class by votes, and the share of them 
 
 
 def deserted(class_posterior: np.ndarray, labels: Labels) -> Iterator[str]:
-    """A sentence for each class that a method gives to hardly any sample, though labelers gave it to many."""
+    """A sentence for each class that a method gives to hardly any sample, though many votes are for it."""
     votes = labels.counts()
     expected = _host.vote_shares(votes, votes.sum(axis=0) / votes.sum()).sum(axis=0)
-    given = class_posterior.sum(axis=0)
-    for c in np.flatnonzero((expected >= _VOTED) & (given < _LEFT * expected)).tolist():
+    found = class_posterior.sum(axis=0)
+    for c in np.flatnonzero((expected >= _VOTED) & (found < _LEFT * expected)).tolist():
         yield (
-            f"Hardly any sample is of class {labels.class_names[c]!r} ({given[c]:.1f} expected), but by vote "
+            f"Hardly any sample is of class {labels.class_names[c]!r} ({found[c]:.1f} expected), but by vote "
             f"shares {expected[c]:.1f} would be: the method may have collapsed onto the other classes. "
             "Compare with another method, or give gold labels for a few samples."
         )
 
 
 def fit_majority_vote(labels: Labels, *, key: Any = None, gold: Any = None, prior: Any = None) -> Fit:
-    """Share of a sample's votes that each class has, equal shares without a vote; a prior is refused.
+    """The share of a sample's votes for each class, equal shares without a vote; a prior is refused.
 
     >>> print(fit_majority_vote(Labels.from_matrix(np.array([[0, 1, 1, 1], [0, 1, -1, -1]]), 2)).prior)
     [0.375 0.625]
@@ -53,17 +53,21 @@ def fit_majority_vote(labels: Labels, *, key: Any = None, gold: Any = None, prio
         )
     shares = clamp(_host.vote_shares(labels.counts()), known)
     none = np.count_nonzero((labels.labels_per_sample() == 0) & (known < 0))
-    doubts = (f"{none} samples have no label, and get equal class probabilities.",) if none else ()
+    doubts = (
+        (f"{number_of(none, 'sample has', 'samples have')} no label, and get equal class probabilities.",)
+        if none
+        else ()
+    )
     return Fit(shares.mean(axis=0), shares, float("nan"), warnings=doubts)
 
 
 class Method(NamedTuple):
-    """One consensus method: what it takes for granted, how it is fitted, and what it can be given."""
+    """One consensus method: its assumption, its fit, and its options."""
 
     name: str
     sentence: str  # what it takes for granted of the labelers, without a full stop
     fit: Callable[..., Any]
-    takes_prior: bool = True  # a known class prior has a say; else it is refused
+    takes_prior: bool = True  # a known class prior is used; else it is refused
     estimates_noise: bool = True  # what it returns has `noise_model()`
     draws: bool = False  # answers are means over random draws: equal up to their Monte Carlo error
     # why labels cannot be used; the fit raises the same

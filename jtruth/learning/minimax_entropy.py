@@ -4,16 +4,13 @@ Given the class c of sample i, labeler t gives label k with a probability propor
 
     exp(sigma_t[c, k] + tau_i[c, k]),
 
-sigma a labeler's confusion and tau the sample's own difficulty. The paper arrives there by a game: of all
-distributions of labels whose expected counts by labeler and by sample are those observed (up to a penalised
-slack) take that of most conditional entropy, and choose the classes so that this most is least. The dual, its
-(12), is what is computed here: the maximum over sigma and tau of
+sigma a labeler's confusion and tau the sample's. This is the dual of a game, (12) there: the maximum over
+sigma and tau of
 
     sum_i log sum_c prior[c] prod_t p(z_it | c)  -  alpha/2 |sigma|^2  -  beta/2 |tau|^2,
 
 alpha = strength * classes^2, beta = alpha * (labels of a labeler) / (labels of a sample) as in the paper, by
-L-BFGS from the vote shares. form="confusion" leaves tau out: without a penalty that is Dawid and Skene's
-model with its class prior held fixed. The class prior is uniform unless it is given.
+L-BFGS from the vote shares. The class prior is uniform unless it is given.
 """
 
 from functools import partial
@@ -25,7 +22,6 @@ import numpy as np
 from jaxtyping import Array, Float
 from scipy.special import softmax
 
-from jtruth import _validation as check
 from jtruth._arrays import AnyArray
 from jtruth._iterate import minimise
 from jtruth._random import seeded
@@ -34,17 +30,14 @@ from jtruth.labels import Labels
 from jtruth.learning._fit import Fit, exchanged, first_guess, not_converged, soft_counts, unlabelled
 from jtruth.learning.em import algorithm as em
 
-FORMS = ("difficulty", "confusion")
 
-
-@partial(jax.jit, static_argnames=("samples_differ", "max_steps"))
+@partial(jax.jit, static_argnames="max_steps")
 def minimax_entropy(
     data: em.LongForm,
     prior: Float[AnyArray, " classes"],
     start: Float[AnyArray, "labelers classes classes"],
     penalties: Float[AnyArray, " two"],
     *,
-    samples_differ: bool,
     max_steps: int,
     tol: float | Float[Array, ""],
 ) -> tuple[tuple, Float[Array, "samples classes"]]:
@@ -53,13 +46,11 @@ def minimax_entropy(
     `penalties` are alpha and beta.
     """
     data, prior, start, penalties = jax.tree.map(jnp.asarray, (data, prior, start, penalties))
-    size, classes = data.known.size, prior.size
-    tau = jnp.zeros((size if samples_differ else 0, classes, classes), start.dtype)
+    tau = jnp.zeros((data.known.size, prior.size, prior.size), start.dtype)
 
     def log_joint(params):
         sigma, tau = params
-        logits = sigma[data.labeler] + (tau[data.sample] if samples_differ else 0)
-        log_p = jax.nn.log_softmax(logits, axis=2)
+        log_p = jax.nn.log_softmax(sigma[data.labeler] + tau[data.sample], axis=2)
         of_label = jnp.take_along_axis(log_p, data.label[:, None, None], axis=2)[:, :, 0]
         return em.log_shares(data, prior) + data.by_sample(of_label)
 
@@ -85,24 +76,22 @@ def fit_minimax_entropy(
     key: Any = None,
     gold: Any = None,
     prior: Any = None,
-    form: str = "difficulty",
     strength: float = 0.25,
     max_steps: int = 5000,
     tol: float = 1e-6,
 ) -> Fit:
-    """Consensus by regularised minimax conditional entropy (Zhou et al. 2015).
+    """Consensus by regularized minimax conditional entropy (Zhou et al. 2015).
 
     Args:
         labels, key, gold: see `jtruth.learning.methods`.
         prior: (classes,) known class prior; uniform if None, as in the paper.
-        form: "difficulty", labelers and samples confuse classes; "confusion", labelers only.
-        strength: of the penalties, gamma in the paper, there between 1/4 and 4 by cross-validation. Where
-            labelers gave few labels more of it makes all labelers, and then all classes, alike.
+        strength: of the penalties, gamma in the paper, there between 1/4 and 4 by cross-validation. With few
+            labels of each labeler, more of it makes all labelers, and then all classes, alike.
         max_steps, tol: of L-BFGS; `tol` is the largest entry of the gradient.
 
     Returns:
         `Fit`. Its own: `matrices` at tau 0 and `confusion` sigma (labelers, classes, classes); `difficulty`
-        tau (samples, classes, classes), no samples in the confusion form; `objective`, with penalties.
+        tau (samples, classes, classes); `objective`, with penalties.
 
     >>> rng = np.random.default_rng(0)
     >>> y = rng.integers(0, 2, 60)
@@ -114,7 +103,6 @@ def fit_minimax_entropy(
     data, known, (shares, _) = em.read(labels, gold, prior, max_steps, tol)
     if (reason := one_class_only(labels)) is not None:
         raise ValueError(reason)
-    check.choose("form", form, FORMS)
     check_positive(strength, "strength", "a number", size=1)
     size, classes = labels.num_samples, labels.num_classes
     share = np.full(classes, 1 / classes) if prior is None else shares
@@ -124,10 +112,7 @@ def fit_minimax_entropy(
     start = np.log(1.0 + soft_counts(labels, first_guess(labels, known)))  # one pseudo-label in each cell
     start -= start.mean(axis=2, keepdims=True)
     with jax.enable_x64(True):
-        optimum, joint = minimax_entropy(
-            data, share, start, penalties,
-            samples_differ=form == "difficulty", max_steps=max_steps, tol=float(tol),
-        )  # fmt: skip
+        optimum, joint = minimax_entropy(data, share, start, penalties, max_steps=max_steps, tol=float(tol))
         (confusion, difficulty), joint = jax.tree.map(np.asarray, (optimum[0], joint[:size]))
     matrices = softmax(confusion, axis=2)
     converged, steps = bool(optimum[2]), int(optimum[3])

@@ -1,29 +1,29 @@
-"""Samples and labels that differ, by most probable parameters: difficulty, GLAD, positions, labels shown.
+"""Models of difficulty, positions and copied labels, fitted at their most probable parameters by EM.
 
-All are models for the one EM (`em.algorithm`), of labels in long form.
+All are models for `em.algorithm`, of labels in long form.
 
 **Difficulty and fallibility (Su 5.1.2).** Sample i has a difficulty delta_i ~ Beta(1, 5), labeler t a
-fallibility phi_t. A label is right with probability r, (60), and else names each wrong class alike, (59):
+fallibility phi_t. A label is right with probability r, (60), and otherwise each wrong class is equally
+likely, (59):
 
     r = 1/C + (1 - 1/C) (1 - delta_i) (1 - phi_t).
 
-Difficulties are summed out exactly: a sample's likelihood is a polynomial in delta, and a Gauss-Jacobi rule
-integrates it. What is maximised is the likelihood of fallibilities and class prior.
+Difficulties are summed out exactly: a sample's likelihood is a polynomial in delta, integrated by a
+Gauss-Jacobi rule. The likelihood of fallibilities and class prior is maximized.
 
 **GLAD (Whitehill et al. 2009).** A label is right with probability r = 1 / (1 + exp(-alpha_t beta_i)), beta_i
-= exp(b_i), and names each wrong class alike. alpha_t is an ability, below 0 against the truth; 1 / beta_i is
-a difficulty. As there, alpha ~ N(1, 1) and b ~ N(1, 1), and both and (here) class shares are the most
-probable ones with the classes summed out, by EM whose M step is one Newton step a time.
+= exp(b_i), and otherwise each wrong class is equally likely. alpha_t is an ability; 1 / beta_i is a
+difficulty. alpha ~ N(1, 1) and b ~ N(1, 1). These and (here) the class shares are the most probable ones with
+the classes summed out, by EM with one Newton step per M step.
 
-**Positions (Welinder et al. 2010).** Two classes, one dimension. A sample shows x_i ~ N(-1 or +1, sigma^2) by
-its class. Labeler t sees x_i with noise and says 1 with probability Phi(w_t x_i - tau_t): |w_t| is the
-expertise, tau_t / |w_t| the bias. As there, x, w and tau are the most probable ones jointly, and the class of
-a sample follows from its x alone. Priors are ours: w ~ N(1, 1), tau ~ N(0, 3^2); sigma .8. With few labels a
-sample class probabilities are too sure or too shy (`benchmarks/learners.py`); `fit_nuts("welinder", ...)`
-averages over positions.
+**Positions (Welinder et al. 2010).** Two classes, one dimension. Sample i has a position x_i ~ N(-1 or +1,
+sigma^2) by its class, and labeler t gives label 1 with probability Phi(w_t x_i - tau_t): |w_t| is the
+expertise, tau_t / |w_t| the bias. x, w and tau are the most probable ones jointly, as in the paper. Priors
+are ours: w ~ N(1, 1), tau ~ N(0, 3^2); sigma .8. With few labels per sample the class probabilities are not
+calibrated (`benchmarks/learners.py`); `fit_nuts("welinder", ...)` averages over positions.
 
-**Labels shown.** Labeler t repeats the last label given before with probability a_t, their influence, and
-else has a confusion matrix, the sequential dependence of Van Horn et al. (2018) in its simplest form:
+**Copied labels.** Labeler t repeats the last label shown with probability a_t, the influence, the sequential
+dependence of Van Horn et al. (2018) in its simplest form:
 
     p(z = k | y = c, h shown) = a_t [k = h] + (1 - a_t) psi_t[c, k];   the first label has psi_t[c, k] alone.
 """
@@ -38,6 +38,7 @@ from scipy.special import ndtr
 
 from jtruth import _host
 from jtruth._random import seeded
+from jtruth._validation.words import part_of
 from jtruth.labels import Labels
 from jtruth.learning._fit import Fit, exchanged, first_guess, soft_counts, unlabelled
 from jtruth.learning.annotation.models import beta_levels, chances
@@ -46,7 +47,7 @@ from jtruth.learning.em.dawid_skene import Smoothing
 
 _MOST_LEVELS = 200  # levels times labels is the memory of one pass
 _SDS = (0.8, 1.0, 3.0)  # of x around the mean of its class, of w around 1, of tau around 0
-_AGAINST = 0.25  # share of samples whose class is not that of most votes, above which it is said
+_AGAINST = 0.25  # share of samples whose class is not that of most votes, above which there is a warning
 _PSEUDO = Smoothing(0.5, 0.1)  # counts added to the matrices of `fit_sequential`
 _SHOWN = 0.1, 0.5  # counts added to labels shown that were repeated unseen, and to those that were not
 
@@ -61,7 +62,7 @@ def fit_difficulty_fallibility(
     max_steps: int = 10_000,
     tol: float = 1e-8,
 ) -> Fit:
-    """Most probable fallibilities and class prior, and what they say of each sample's difficulty.
+    """Most probable fallibilities and class prior, and the posterior of each sample's difficulty.
 
     Args:
         labels, gold, prior, key: see `jtruth.learning.methods`.
@@ -69,9 +70,9 @@ def fit_difficulty_fallibility(
 
     Returns:
         `Fit`. Its own: `fallibility` phi (labelers,), 1/2 for a labeler without labels; `difficulty` and
-        `difficulty_sd` (samples,), posterior mean and sd of delta, phi taken as known;
-        `label_log_likelihood` (samples, classes), log p(labels of a sample | class), difficulty summed out;
-        `log_posterior`, the log-likelihood: fallibilities are uniform a priori.
+        `difficulty_sd` (samples,), posterior mean and sd of delta given phi; `label_log_likelihood` (samples,
+        classes), log p(labels of a sample | class), difficulty summed out; `log_posterior`, the
+            log-likelihood.
 
     >>> z = np.array([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 0], [0, 0, 0], [1, 1, 1]])
     >>> fit = fit_difficulty_fallibility(Labels.from_matrix(z, 2))
@@ -123,14 +124,13 @@ def fit_glad(
     """Most probable abilities, difficulties and class shares, classes summed out.
 
     Args:
-        labels, gold, prior, key: see `jtruth.learning.methods`; the prior (1/C, ...) is the paper's.
-        max_steps, tol: most steps of EM; it is done when a step changes no parameter by `tol`.
+        labels, gold, prior, key: see `jtruth.learning.methods`; the paper's prior is (1/C, ...).
+        max_steps, tol: most steps of EM, which stops when a step changes no parameter by `tol`.
 
     Returns:
         `Fit`. Its own: `ability` alpha (labelers,); `ease` beta and `difficulty` 1 / beta (samples,);
         `accuracy` (labelers,), the mean of r; `label_log_likelihood` (samples, classes), log p(labels of a
-        sample | class), which knows difficulties as `noise_model()` does not; `log_posterior`, without its
-        constant.
+        sample | class) at these difficulties; `log_posterior`, without its constant.
 
     >>> z = np.array([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 0], [0, 0, 0], [1, 1, 1]])
     >>> fit = fit_glad(Labels.from_matrix(z, 2))
@@ -150,8 +150,8 @@ def fit_glad(
 def glad(data: em.LongForm, dists: Any) -> em.Model:
     """The model for EM: ability (labelers,), log ease (samples,); `dists` (2, 2), mean and sd of each.
 
-    The M step is one Newton step for all abilities and then one for all log eases, each of which is alone in
-    its terms; curvature is never taken below that of the prior.
+    The M step is one Newton step for all abilities and then one for all log eases, with a curvature of at
+    least that of the prior.
     """
     each = data.each
 
@@ -218,14 +218,14 @@ def fit_welinder(
 
     Args:
         labels, gold, key: see `jtruth.learning.methods`.
-        prior: (2,) class shares; (1/2, 1/2) if None, as in the paper: they cannot be learned beside
-            positions, which would all move to the more frequent class.
+        prior: (2,) class shares; (1/2, 1/2) if None, as in the paper: learned beside positions, they would
+            move all samples to the more frequent class.
         max_steps, tol: as for `fit_glad`.
 
     Returns:
         `Fit`; its log-likelihood is NaN, since positions are not summed out. Its own: `position` x (samples,
         1); `direction` w (labelers, 1), `threshold` tau, `expertise` |w| and `bias` tau / |w| (labelers,),
-        NaN at expertise 0, above 0 class 0 is favoured; `matrices` with x summed out, p(1 | z) = Phi((+-w -
+        NaN at expertise 0, above 0 class 0 is favored; `matrices` with x summed out, p(1 | z) = Phi((+-w -
         tau) / sqrt(1 + sigma^2 w^2)); `spread` sigma; `log_posterior`, up to a constant.
 
     >>> z = np.array([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 0], [0, 0, 0], [1, 1, 1]])
@@ -308,13 +308,13 @@ def welinder(data: em.LongForm, sds: Any) -> em.Model:
 
 
 def _against_votes(posterior: Any, labels: Labels) -> Iterator[str]:
-    """A sentence where most probable positions have followed few labelers against all others."""
+    """A sentence where the positions follow few labelers against the majority of the others."""
     votes, posterior = labels.counts(), posterior[: labels.num_samples]
     clear = (votes[:, 0] != votes[:, 1]) & (posterior[:, 0] != posterior[:, 1])
     against = (posterior.argmax(axis=1) != votes.argmax(axis=1)) & clear
     if against.sum() > _AGAINST * clear.sum():
         yield (
-            f"{against.sum()} of {clear.sum()} samples have another class than the majority of their labels: "
+            f"{part_of(against.sum(), clear.sum(), 'sample')} another class than the majority of labels: "
             'the estimated positions may follow one labeler. Compare with fit_nuts("welinder") or another '
             "method."
         )
@@ -332,13 +332,13 @@ def fit_sequential(
     """Most probable matrices, influences and class shares, by EM from vote shares.
 
     Args:
-        order: (labels,) when each entry of `labels` was given, on any scale; equal times are refused within a
-            sample, because nobody can tell then who was shown what.
+        order: (labels,) when each entry of `labels` was given, on any scale; equal times within a sample are
+            refused.
         labels, gold, prior, max_steps, tol: as for `fit_glad`.
 
     Returns:
         `Fit`. Its own: `matrices` (labelers, classes, classes) of labels that are no copies; `influence` a
-        (labelers,); `copied` (labels,), the chance that each entry is a copy; `label_log_likelihood`
+        (labelers,); `copied` (labels,), the probability that each entry is a copy; `label_log_likelihood`
         (samples, classes), log p(labels of a sample in their order | class); `log_posterior`.
 
     Raises:
@@ -364,7 +364,7 @@ def fit_sequential(
 
 
 def previous_label(labels: Labels, order: Any) -> np.ndarray:
-    """(labels,) the label that each entry's sample had last before it; -1 for first ones and for no label."""
+    """(labels,) the last label of the same sample before each entry; -1 for first ones and for no label."""
     sample, _, label = labels.arrays
     when = np.asarray(order)
     if when.shape != label.shape or when.dtype.kind not in "iuf" or not np.isfinite(when).all():
@@ -385,7 +385,7 @@ def previous_label(labels: Labels, order: Any) -> np.ndarray:
 
 
 def _parts(params: Any, data: em.LongForm, previous: Any) -> tuple[Any, Any]:
-    """(labels, classes) chance of a label that is no copy, and (labels, 1) that of a copy."""
+    """p(label, not a copy | class) (labels, classes), and p(label, a copy) (labels, 1)."""
     own, (kept, looked) = params[0][data.labeler, :, data.label], params[1][data.labeler].T
     here = jnp if isinstance(own, jnp.ndarray) else np
     free, copy = here.where(previous >= 0, looked, 1), here.where(previous == data.label, kept, 0)

@@ -1,26 +1,25 @@
-"""One label a sample, and a classifier's probabilities that never saw it: how often are the labels wrong?
+"""Error rates of one label a sample, with the probabilities of a classifier that was not trained on it.
 
-**Confident learning** (Northcutt, Jiang and Chuang 2021) counts the labels that a classifier contradicts. A
-sample is *confidently* of class c where its probability of c reaches the threshold t_c, the mean probability
-of c over the samples labelled c (2); of several such classes it is the most probable one. Counting gives
+**Confident learning** (Northcutt, Jiang and Chuang 2021). A sample is *confidently* of class c where its
+probability of c reaches the threshold t_c, the mean probability of c over the samples labelled c (2); of
+several such classes it is the most probable one. Counting gives
 
     counts[c, k]    samples labelled k that are confidently of class c                                   (1)
     joint[c, k]     counts[c, k] / sum_c counts[c, k] * (share of the labels that are k)                  (3)
 
-and from the joint follow p(y), p(label | y), and how many labels to distrust; rows are true classes (the
-paper's are given labels). Where classes overlap thresholds mislead.
+and from the joint follow p(y), p(label | y), and the number of wrong labels; rows are true classes (the
+paper's are labels). Where classes overlap thresholds mislead.
 
-**The noise layer** (Sukhbaatar et al. 2015, Jindal et al. 2016, its base held fixed). If labels z_i err in a
-way that depends on the class alone, p(z_i = k | x_i) = sum_c q_i[c] psi[c, k] with q_i[c] = p(y_i = c | x_i).
-The log-likelihood is concave in psi and EM finds its maximum. Whether q fits: the slope of the log-likelihood
-when all log q are multiplied by a factor, at factor 1, in units of its bootstrap error (`slope`): far above 0
-the classifier is too timid about the TRUE class, far below too sure. What nothing here can find: a classifier
-that predicts noisy labels explains them by psi = identity.
+**The noise layer** (Sukhbaatar et al. 2015, Jindal et al. 2016, with a fixed base). If errors of labels z_i
+depend on the class alone, p(z_i = k | x_i) = sum_c q_i[c] psi[c, k] with q_i[c] = p(y_i = c | x_i). The
+log-likelihood is concave in psi and EM finds its maximum. Whether q fits: `slope` is the slope of the
+log-likelihood in a factor of all log q, at factor 1, in units of its bootstrap error: far above 0 the
+classifier is underconfident about the TRUE class, far below overconfident. A classifier that predicts the
+noisy labels themselves gives psi = identity, and nothing here can detect it.
 
-Trained on noisy labels a model is too timid about the true class, and the noise layer then finds too few
+A model trained on noisy labels is underconfident about the true class, and the noise layer then finds too few
 wrong labels. `sharpened` takes the power of q, 1 or more, of highest likelihood (temperature scaling: Guo et
-al. 2017, here with psi free). A power below 1 is not tried: people err where models err, and then a model
-looks too sure that is not.
+al. 2017, here with psi free). Powers below 1 are left out, since errors of people and models are correlated.
 """
 
 from functools import partial
@@ -37,6 +36,7 @@ from jtruth._arrays import safe_log
 from jtruth._host import cross_table, diagonal_rows, log, vote_shares
 from jtruth._random import as_key, host_rng, seeded
 from jtruth._validation.in_range import check_not_negative, check_rows, check_whole
+from jtruth._validation.words import number_of
 from jtruth.labels import Labels
 from jtruth.learning._fit import Fit, check_steps, clamp, gold_and_prior
 from jtruth.learning.em import algorithm as em
@@ -52,11 +52,10 @@ def confident_joint(
     label: Int[np.ndarray, " samples"],
     known: Int[np.ndarray, " samples"],
 ) -> dict[str, np.ndarray]:
-    """Thresholds (2), confident joint (1) and its calibration (3).
+    """Thresholds (2), confident joint (1) and its calibration (3), by name.
 
-    By name: "thresholds" (classes,), inf where no sample has this label; "confident" (samples,), the class a
-    sample is confidently of (its `known` one, if any), -1 where none; "counts" (1) and "joint" (3) (classes,
-    classes), rows of true classes, the latter sums to 1.
+    "thresholds" (classes,), inf where no sample has this label; "confident" (samples,), the class a sample is
+    confidently of (its `known` one, if any), -1 where none; "counts" (1) and "joint" (3) (classes, classes).
     """
     classes = probabilities.shape[1]
     number = np.bincount(label, minlength=classes)
@@ -81,8 +80,8 @@ def one_label(
     bad = np.flatnonzero(number != 1)
     if bad.size:
         raise ValueError(
-            f"sample {bad[0]} has {number[bad[0]]} labels ({bad.size} such samples), but this method needs "
-            "one per sample. For several labelers use fit_joint, or choose one label (select_labelers)"
+            f"sample {bad[0]} has {number_of(number[bad[0]], 'label')} ({bad.size} such), but this method "
+            "needs one per sample. For several labelers use fit_joint, or choose one label (select_labelers)"
         )
     shape = (labels.num_samples, labels.num_classes)
     q = np.asarray(probabilities, np.float64)
@@ -97,14 +96,14 @@ def fit_confident(labels: Labels, probabilities: Any, *, gold: Any = None) -> Fi
     """Confident learning for one noisy label a sample.
 
     Args:
-        labels: exactly one label for each sample, by one labeler or by many who are taken as one.
+        labels: exactly one label for each sample; several labelers are taken as one.
         probabilities: (samples, classes) p(y | x) of a classifier that was not fitted to these labels of
             these samples: trained elsewhere, or by cross-validation.
         gold: (samples,) known classes, -1 where unknown.
 
     Returns:
         `Fit`. Its prior holds the row sums of the joint, its class posterior p(y | x) p(label | y),
-        normalised; its log-likelihood is NaN. Its own: `matrices` (1, classes, classes), p(label | y);
+        normalized; its log-likelihood is NaN. Its own: `matrices` (1, classes, classes), p(label | y);
         `expected_wrong`, a number of labels; `thresholds`, `confident`, `counts`, `joint` of
         `confident_joint`.
 
@@ -138,7 +137,7 @@ def prune(labels: Labels, probabilities: Any, fit: Fit, rule: str = "both") -> I
         rule: "argmax", where the most probable class is another (C_confusion); "off_diagonal", the samples
             counted off the diagonal of the confident joint; "class", of each label as many as the joint calls
             wrong, the least probable first (PBC); "noise_rate", for each pair of label and other class as
-            many as the joint says, by the margin between the two (PBNR); "both" of the last two (C+NR).
+            many as in the joint, by the margin between the two (PBNR); "both" of the last two (C+NR).
 
     Returns:
         Samples. Numbers are rounded to whole labels; ties go to the sample that comes first.
@@ -188,7 +187,8 @@ def _doubts_of_counts(confident: Any, labels: Labels, by_label: np.ndarray) -> A
     if (none := (confident["confident"] < 0).mean()) > 0.5:
         yield f"{100 * none:.0f} % of the samples have no confident class; the counts use the others."
     if stray := int((by_label.sum(axis=1) == 0).sum()):
-        yield f"{stray} labels have probability 0 under the fit; their class posterior is uniform."
+        what = number_of(stray, "label has", "labels have")
+        yield f"{what} probability 0 under the fit, and a uniform class posterior."
 
 
 def noise_layer(data: em.LongForm, settings: Any) -> em.Model:
@@ -237,8 +237,8 @@ def fit_noise_layer(
 
     Args:
         labels, gold: as for `fit_confident`.
-        probabilities: (samples, classes) p(y | x) of the TRUE class by a classifier that has not seen these
-            labels of these samples.
+        probabilities: (samples, classes) p(y | x) of the TRUE class by a classifier that was not fitted to
+            these labels of these samples.
         key: of the bootstrap; 0 if None.
         pseudo: labels added to the diagonal, and as many spread over the rest of each row; 0 is maximum
             likelihood.
@@ -248,8 +248,8 @@ def fit_noise_layer(
     Returns:
         A `Fit` with `interval`; its class posterior is p(y | x, label), its log-likelihood that of the labels
         given x (and gold). Its own: `matrices` (1, classes, classes), p(label | y); `slope` in standard
-        errors, NaN where labels cannot tell; `expected_wrong`, a number of labels; `row_labels` (classes,),
-        expected labels behind each row; `bootstrap` (replicates, classes, classes), psi of each.
+        errors, NaN where labels are uninformative; `expected_wrong`, a number of labels; `row_labels`
+        (classes,), expected labels behind each row; `bootstrap` (replicates, classes, classes), psi of each.
 
     Raises:
         ValueError: a sample with no label or several, rows that are no distributions, options out of range.
@@ -297,9 +297,9 @@ def fit_noise_layer(
 
 
 def sharpened(labels: Labels, probabilities: Any) -> Float[np.ndarray, "samples classes"]:
-    """q^t, rows summing to 1, t >= 1 that of highest likelihood under the noise layer; arguments as there.
+    """q^t, rows summing to 1, with the t >= 1 of highest likelihood under the noise layer.
 
-    >>> q = np.tile([[0.6, 0.4], [0.4, 0.6]], (50, 1))  # always right, and so timid that it says .6
+    >>> q = np.tile([[0.6, 0.4], [0.4, 0.6]], (50, 1))  # always right, and underconfident at .6
     >>> bool(sharpened(Labels.from_matrix(q.argmax(axis=1)[:, None], 2), q)[0, 0] > 0.9)
     True
     """

@@ -1,39 +1,32 @@
 """Two classes without a likelihood: messages between samples and labelers, and moments of triplets.
 
-**Messages (Karger, Oh and Shah 2014).** Samples and labelers tell each other how much to be believed. With
-labels A_it = +1 or -1, two messages go back and forth along every label ((3), (4) there):
+**Messages (Karger, Oh and Shah 2014).** With labels A_it = +1 or -1, two messages go back and forth along
+every label ((3), (4) there):
 
     sample i to labeler t:   x[i, t] = sum of A[i, s] y[s, i] over the other labelers s of i
     labeler t to sample i:   y[t, i] = sum of A[j, t] x[j, t] over the other samples j of t
 
-x is what the others think of sample i; y how reliable t looks without sample i. The answer is the sign of
+x is the others' estimate of sample i, y the reliability of t without sample i, and the answer is the sign of
 sum_t A[i, t] y[t, i]: a power iteration that leaves out what came from the receiver. On a random regular
 assignment (`jtruth.planning.regular_assignment`) with enough labels it needs, up to a constant, as few labels
-as any method could. The class posterior here is 1 or 0, or 1/2 where the sum is 0. First messages are
-1, where the paper draws them from N(1, 1). Messages are scaled in every step, and a sample of known class
-sends +-1, the root mean square of what others send.
+as any method could. The class posterior here is 1 or 0, or 1/2 where the sum is 0. First messages are 1 (the
+paper draws them from N(1, 1)) and all are scaled in every step. A sample of known class sends +-1, the root
+mean square of what others send.
 
-**The label model by moments and triplets (Ratner et al. 2016, 2017; Fu et al. 2020).** No iteration and no
-start. With x = +1, -1 for the classes and 0 for an abstention, the covariance of two labelers who err
-independently given the class is a product,
+**The label model by moments and triplets (Ratner et al. 2016, 2017; Fu et al. 2020).** With x = +1, -1 for
+the classes, the covariance of two labelers who err independently given the class is a product,
 
     Cov(x_t, x_u) = v_t v_u,     v_t = sqrt(p (1 - p)) (E[x_t | 1] - E[x_t | 0]),
 
-whatever their error rates, so three of them give each other away: v_t^2 = Cov(t, u) Cov(t, w) / Cov(u, w). Of
-all triplets the weighted least-squares solution is taken: with covariances C, zero on the diagonal, and
-weights W (samples that two labelers share), v_t^2 = [(W o C)^3]_tt / [W (W o C o C) W]_tt. Third central
-moments are (1 - 2p) / sqrt(p (1 - p)) v_t v_u v_w and give the class prior, if it is not known; and the
-covariance of any indicator, "t says s", with the others gives p(t says s | class). Labelers are taken to be
-better than chance on the whole, which names the classes.
-
-Labelers who copy each other are given as `edges`, without circles. The covariance of those whom edges connect
-is not used; the distribution of a connected pair given the class comes from the covariance of "t says s and u
-says r" with everybody else, and the class posterior counts a pair once.
-
-More than two classes are refused: labelers who err independently given the class do not given "the rest".
+so any three determine each other: v_t^2 = Cov(t, u) Cov(t, w) / Cov(u, w). Of all triplets the weighted
+least-squares solution is taken: with covariances C, zero on the diagonal, and weights W (samples that two
+labelers share), v_t^2 = [(W o C)^3]_tt / [W (W o C o C) W]_tt. Third central moments are
+(1 - 2p) / sqrt(p (1 - p)) v_t v_u v_w and give the class prior, if it is unknown. The covariance of an
+indicator, "t gives s", with the others gives p(t gives s | class). Labelers are assumed to be better than
+chance on the whole, which names the classes. More than two classes are refused: errors that are independent
+given the class are not independent given "the rest".
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -41,8 +34,9 @@ from jaxtyping import Float, Int
 from scipy.special import softmax
 
 from jtruth import _validation as check
-from jtruth._host import log, vote_shares
+from jtruth._host import labels_log_likelihood, log, vote_shares
 from jtruth._random import seeded
+from jtruth._validation.words import number_of
 from jtruth.labels import Labels
 from jtruth.learning._fit import Fit, check_steps, clamp, exchanged, gold_and_prior, not_converged, unlabelled
 
@@ -79,8 +73,8 @@ def fit_kos(
         max_steps, tol: of the iteration.
 
     Returns:
-        `Fit`. Its own: `score` (samples,), above 0 for class 1, its size has no unit; `weight` (labelers,),
-        how much a labeler is believed, below 0 who says the opposite.
+        `Fit`. Its own: `score` (samples,), above 0 for class 1, without a unit; `weight` (labelers,), the
+        reliability of a labeler, below 0 for one who reports the opposite class.
 
     >>> rng = np.random.default_rng(0)
     >>> y = rng.integers(0, 2, 60)
@@ -121,45 +115,40 @@ def fit_kos(
     posterior = clamp(np.stack([1 - one, one], axis=1), known)
     doubts = [*not_converged("Message passing", converged, steps)]
     if tied := int((even & (known < 0)).sum()):
-        doubts.append(f"Messages about {tied} samples cancel or are missing; both classes get 1/2.")
+        doubts.append(
+            f"Messages about {number_of(tied, 'sample')} cancel or are missing; both classes get 1/2."
+        )
     own, shares = {"score": score, "weight": weight}, posterior.mean(axis=0)
     return Fit(shares, posterior, float("nan"), converged, steps, tuple(doubts), own)
 
 
 def triplet_moments(
-    symbol: Int[np.ndarray, "samples labelers"],
-    mask: Float[np.ndarray, "samples labelers"],
+    z: Int[np.ndarray, "samples labelers"],
     weight: Float[np.ndarray, " samples"],
-    apart: Float[np.ndarray, "labelers labelers"],
     voters: Int[np.ndarray, " voters"],
-    edges: Int[np.ndarray, "edges two"],
     prior: float,
 ) -> dict[str, np.ndarray]:
-    """Moments of labels and what follows from them.
+    """Moments of labels (0 and 1, -1 for none) and what follows from them.
 
     Args:
-        symbol: 0 and 1 for the classes, 2 for an abstention.
-        mask, weight: 1 where a labeler saw the sample; how often each sample counts.
-        apart: 1 for pairs of labelers who are not connected by `edges`, 0 elsewhere and on the diagonal.
-        voters: labelers whose third moments are taken.
-        edges, prior: connected pairs; of class 1, NaN if it is to be estimated.
+        z, weight: labels, and how often each sample counts.
+        voters: labelers whose third moments are used.
+        prior: of class 1, NaN if it is to be estimated.
 
     Returns:
         By name: "strength" v and "square" v^2 (labelers,), contradicted below 0; "prior" of class 1; "shares"
-        (labelers, symbols), how often each is given, "shifts", p(symbol | 1) - p(symbol | 0); "pair_shares"
-        and "pair_shifts" (edges, symbols, symbols).
+        (labelers, 2), how often each label is given, and "shifts", p(label | 1) - p(label | 0).
     """
-    weight = weight[:, None]
-    x = np.where(symbol == 2, 0, 2 * symbol - 1).astype(mask.dtype) * mask
-    shared = (weight * mask).T @ mask
+    weight, mask = weight[:, None], (z >= 0).astype(np.float64)
+    x = (2 * z - 1) * mask
+    shared, apart = (weight * mask).T @ mask, 1 - np.eye(z.shape[1])
 
-    def with_others(f, on):
+    def with_others(f):
         """Cov(f, x_u) over the samples where both are there, for every u."""
-        number = (weight * on).T @ mask
-        safe = np.where(number > 0, number, 1)
-        return ((weight * f).T @ x) / safe - ((weight * f).T @ mask) * ((weight * on).T @ x) / safe**2
+        safe = np.where(shared > 0, shared, 1)
+        return ((weight * f).T @ x) / safe - ((weight * f).T @ mask) * ((weight * mask).T @ x) / safe**2
 
-    v, square = _strengths(with_others(x, mask) * apart, apart * shared, shared.diagonal())
+    v, square = _strengths(with_others(x) * apart, apart * shared, shared.diagonal())
     number = (weight * mask).sum(axis=0)
     number = np.where(number > 0, number, 1)
     mean = (weight * x).sum(axis=0) / number
@@ -167,31 +156,23 @@ def triplet_moments(
     voting = mask[:, voters], (x - mean[None, :])[:, voters], v[voters], apart[voters][:, voters]
     p = _second_class(weight[:, 0], *voting) if np.isnan(prior) else prior
 
-    def shift(f, on, free):
-        """p(f | 1) - p(f | 0) of an indicator, from its covariances with labelers that are free of it."""
-        use = ((weight * on).T @ mask) * free
+    def shift(f):
+        """p(f | 1) - p(f | 0) of an indicator, from its covariances with the other labelers."""
+        use = shared * apart
         power = (use * v[None, :] ** 2).sum(axis=1)
-        slope = (use * with_others(f, on) * v[None, :]).sum(axis=1) / np.where(power > 0, power, 1)
+        slope = (use * with_others(f) * v[None, :]).sum(axis=1) / np.where(power > 0, power, 1)
         return slope / np.sqrt(p * (1 - p))
 
-    says = np.stack([(symbol == s).astype(mask.dtype) * mask for s in range(3)])
-    shares = (weight[None] * says).sum(axis=1).T / number[:, None]
-    shifts = np.stack([shift(f, mask, apart) for f in says], axis=1)
-    a, b = edges[:, 0], edges[:, 1]
-    both, free = mask[:, a] * mask[:, b], apart[a] * apart[b]
-    count = (weight * both).sum(axis=0)
-    together = (says[:, None, :, a] * says[None, :, :, b]).reshape(9, *both.shape)
-    pair_shares = (weight[None] * together).sum(axis=1).T / np.where(count > 0, count, 1)[:, None]
-    pair_shifts = np.stack([shift(f, both, free) for f in together], axis=1)
-    pair_shares, pair_shifts = (m.reshape(-1, 3, 3) for m in (pair_shares, pair_shifts))
-    return {"strength": v, "square": square, "prior": np.asarray(p), "shares": shares, "shifts": shifts,
-            "pair_shares": pair_shares, "pair_shifts": pair_shifts}  # fmt: skip
+    given = np.stack([(z == s) * mask for s in range(2)])
+    shares = (weight[None] * given).sum(axis=1).T / number[:, None]
+    shifts = np.stack([shift(f) for f in given], axis=1)
+    return {"strength": v, "square": square, "prior": np.asarray(p), "shares": shares, "shifts": shifts}
 
 
 def _strengths(
     covariance: np.ndarray, pairs: np.ndarray, samples: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """v and v^2 of every labeler, from all triples with it; most are right, so most v are positive."""
+    """v and v^2 of every labeler, from all triples; the sign makes most v positive."""
     weighted = pairs * covariance
     cube = np.einsum("tu,ut->t", weighted @ weighted, weighted)
     total = np.einsum("tu,ut->t", pairs @ (weighted * covariance), pairs)
@@ -219,15 +200,11 @@ def _second_class(
 
 
 def label_model_refuses(labels: Labels) -> str | None:
-    """Why the label model cannot take these labels, abstentions ignored."""
-    if (reason := _unusable(labels)) is not None:
-        return reason
-    mask = (labels.to_matrix() >= 0).astype(np.float64)
-    return _no_triplet(labels, 1 - np.eye(labels.num_labelers), mask)
+    """Why the label model cannot take these labels."""
+    return _unusable(labels) or _no_triplet(labels)
 
 
 def _unusable(labels: Labels) -> str | None:
-    """What is wrong with the labels, whoever gave them to whom."""
     if labels.num_classes != 2:
         return (
             f"the label model handles two classes, but these are {labels.num_classes}; for more choose "
@@ -244,33 +221,20 @@ def _unusable(labels: Labels) -> str | None:
 
 
 @seeded
-def fit_label_model(
-    labels: Labels,
-    *,
-    key: Any = None,
-    gold: Any = None,
-    prior: Any = None,
-    edges: Sequence[tuple[Any, Any]] = (),
-    abstentions: str = "ignored",
-) -> Fit:
+def fit_label_model(labels: Labels, *, key: Any = None, gold: Any = None, prior: Any = None) -> Fit:
     """Error rates of labelers, class prior and classes by the method of moments.
 
     Args:
         labels: of two classes, by three labelers or more, at most one label of a sample by each.
         key, gold: see `jtruth.learning.methods`; rates do not use gold.
         prior: (classes,) known class prior; from third moments if None.
-        edges: pairs of workers (ids, or numbers where there are none) who do not err independently.
-        abstentions: "ignored", where a missing label says nothing; "informative", where every labeler saw
-            every sample and to abstain is an answer whose probability depends on the class.
 
     Returns:
-        `Fit`; moments do not maximise its log-likelihood. Its own: `matrices` (labelers, 2, 2), p(label |
-        class, a label is given); `abstention` (labelers, 2), p(no label | class), NaN where it was not
-        modelled; `strength` v (labelers,), 0 for a labeler who says nothing of the class.
+        `Fit`; moments do not maximise its log-likelihood. Its own: `matrices` (labelers, 2, 2); `strength` v
+        (labelers,), 0 for a labeler whose labels do not depend on the class.
 
     Raises:
-        ValueError: input that cannot be used, fewer than three labelers, edges that are unknown or make a
-            circle, or a labeler for whom they leave no triplet.
+        ValueError: input that cannot be used, fewer than three labelers, or a labeler without a triplet.
 
     >>> rng = np.random.default_rng(0)
     >>> y = rng.integers(0, 2, 4000)
@@ -280,61 +244,30 @@ def fit_label_model(
     True
     """
     known, fixed = gold_and_prior(labels, gold, prior)
-    if (reason := _unusable(labels)) is not None:
+    if (reason := label_model_refuses(labels)) is not None:
         raise ValueError(reason)
-    check.choose("abstentions", abstentions, ("ignored", "informative"))
-    pairs, group = _edges(labels, edges)
-    z = labels.to_matrix()
-    mask = np.ones(z.shape) if abstentions == "informative" else (z >= 0).astype(np.float64)
-    apart = (group[:, None] != group[None, :]).astype(np.float64)
-    if (reason := _no_triplet(labels, apart, mask)) is not None:
-        raise ValueError(reason)
-    voters = np.argsort(-mask.sum(axis=0), kind="stable")[:_MOST_VOTERS].astype(np.int32)
-    symbol = np.where(z >= 0, z, 2).astype(np.int32)
+    z, number = labels.to_matrix().astype(np.int32), labels.labels_per_labeler()
+    voters = np.argsort(-number, kind="stable")[:_MOST_VOTERS].astype(np.int32)
     p1 = float("nan") if fixed is None else float(fixed[1])
-    moments = triplet_moments(symbol, mask, np.ones(len(z)), apart, voters, pairs, p1)
+    moments = triplet_moments(z, np.ones(len(z)), voters, p1)
     if np.isnan(moments["prior"]):
         raise ValueError(
             "no three labelers share a sample, so third moments do not give the class prior; give prior"
         )
     share = np.array([1 - moments["prior"], moments["prior"]])
-    dists, moved = _dists(moments["shares"], moments["shifts"], share, mask.sum(axis=0))
-    both = np.array([(mask[:, a] * mask[:, b]).sum() for a, b in pairs.tolist()])
-    of_pairs, shifted = (moments[name].reshape(-1, 9) for name in ("pair_shares", "pair_shifts"))
-    linked, more = _dists(of_pairs, shifted, share, both)
-    joint = log(share)[None] + _log_likelihood(symbol, mask, dists, pairs, linked.reshape(-1, 2, 3, 3))
+    matrices, moved = _matrices(moments["shares"], moments["shifts"], share, number)
+    joint = log(share)[None] + labels_log_likelihood(matrices, *labels.arrays, labels.num_samples)
     joint = np.where((known[:, None] >= 0) & (known[:, None] != np.arange(2)), -np.inf, joint)
-    labelled = dists[:, :, :2].sum(axis=2, keepdims=True)
-    own = {
-        "matrices": dists[:, :, :2] / labelled,
-        "abstention": dists[:, :, 2] if abstentions == "informative" else np.full(dists.shape[:2], np.nan),
-        "strength": moments["strength"],
-    }
-    doubts = tuple(_doubts_of_moments(own["matrices"], moments["square"], labels, moved + more))
+    own = {"matrices": matrices, "strength": moments["strength"]}
+    doubts = tuple(_doubts_of_moments(matrices, moments["square"], labels, moved))
     log_likelihood = float(np.logaddexp.reduce(joint, axis=1).sum())
     return Fit(share, clamp(softmax(joint, axis=1), known), log_likelihood, warnings=doubts, own=own)
 
 
-def _edges(labels: Labels, edges: Any) -> tuple[np.ndarray, np.ndarray]:
-    """(edges, 2) numbers of labelers, and the group of each: those connected by edges share one."""
-    group, pairs = np.arange(labels.num_labelers), []
-    for edge in edges:
-        if isinstance(edge, str) or len(edge) != 2:
-            raise ValueError(f"edge {edge!r} is not a pair of workers; give a list of pairs (worker, worker)")
-        a, b = (labels.worker_index(worker) for worker in edge)
-        if group[a] == group[b]:
-            raise ValueError(
-                f"edge {tuple(edge)!r} closes a cycle of dependent labelers; leave out one edge of it, so "
-                "that edges form trees"
-            )
-        group = np.where(group == group[b], group[a], group)
-        pairs.append((a, b))
-    return np.array(pairs, np.int32).reshape(-1, 2), group
-
-
-def _no_triplet(labels: Labels, apart: np.ndarray, mask: np.ndarray) -> str | None:
-    """Why some labelers cannot be judged: no two others, all independent, with common samples."""
-    usable = apart * (mask.T @ mask > 0)
+def _no_triplet(labels: Labels) -> str | None:
+    """Why some labelers cannot be judged: no two others share samples with them and with each other."""
+    mask = (labels.to_matrix() >= 0).astype(np.float64)
+    usable = (1 - np.eye(labels.num_labelers)) * (mask.T @ mask > 0)
     without = (np.einsum("tu,ut->t", usable @ usable, usable) == 0) & (labels.labels_per_labeler() > 0)
     if not without.any():
         return None
@@ -342,38 +275,22 @@ def _no_triplet(labels: Labels, apart: np.ndarray, mask: np.ndarray) -> str | No
     return (
         "no triplet identifies the error rates of "
         f"{check.quoted(workers[t] for t in np.flatnonzero(without))}: it needs two others who share samples "
-        "with them and with each other, without edges; give fewer edges, or more labels"
+        "with them and with each other; collect more labels"
     )
 
 
-def _dists(shares: Any, shifts: Any, prior: np.ndarray, number: np.ndarray) -> tuple[np.ndarray, int]:
-    """p(symbol | class), (rows, classes, symbols), and how many were moved up to half a label in `number`."""
+def _matrices(shares: Any, shifts: Any, prior: np.ndarray, number: np.ndarray) -> tuple[np.ndarray, int]:
+    """p(label | class) (labelers, 2, 2), and how many were moved up to half of a label in `number`."""
     raw = shares[:, None, :] + np.array([-prior[1], prior[0]])[None, :, None] * shifts[:, None, :]
     least = 0.5 / (number[:, None, None] * prior[None, :, None] + 1) * (shares[:, None, :] > 0)
-    dist = np.maximum(raw, least)
-    return vote_shares(dist.reshape(-1, dist.shape[2])).reshape(dist.shape), int((raw < least).sum())
-
-
-def _log_likelihood(symbol, mask, dists, pairs, linked) -> np.ndarray:
-    """log p(symbols of a sample | class), (samples, classes): a tree of pairs, each labeler counted once."""
-    table = log(dists)
-    log_p = np.zeros((len(symbol), 2))
-    for t in range(symbol.shape[1]):
-        log_p += np.where(mask[:, t, None] > 0, table[t].T[symbol[:, t]], 0.0)
-    for (a, b), dist in zip(pairs.tolist(), linked, strict=True):
-        alone = log(dist.sum(axis=2))[:, :, None] + log(dist.sum(axis=1))[:, None, :]
-        more = np.where(dist > 0, log(dist) - np.where(dist > 0, alone, 0), 0)
-        there = (mask[:, a] * mask[:, b] > 0)[:, None]
-        log_p += np.where(there, more[:, symbol[:, a], symbol[:, b]].T, 0.0)
-    return log_p
+    return vote_shares(np.maximum(raw, least).reshape(-1, 2)).reshape(raw.shape), int((raw < least).sum())
 
 
 def _doubts_of_moments(matrices: np.ndarray, square: np.ndarray, labels: Labels, moved: int) -> Any:
-    """Sentences about what moments could not settle."""
     workers = labels.worker_names
     odd = np.flatnonzero((square <= 0) & (labels.labels_per_labeler() > 0))
     if odd.size:
-        yield f"Triplets disagree for {check.quoted(workers[t] for t in odd)}, by chance or missing edges."
+        yield f"Triplets disagree for {check.quoted(workers[t] for t in odd)}, at random or by shared errors."
     if moved:
         yield f"{moved} probabilities were estimated below that of half a label, and set to it."
     yield from unlabelled(labels)

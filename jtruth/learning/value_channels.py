@@ -1,20 +1,19 @@
-"""What a value says of a class: symbols, sets, probabilities, grades and ratings as channels of `fit_values`.
+"""Channels of `fit_values`, p(value | class): symbols, sets, probabilities, grades and ratings.
 
 **Symbols.** "Cannot tell" is an answer like any other: a matrix has a column for each symbol.
 
 **Sets.** Su 3.6.1, after Cid-Sueiro (2012). A labeler has one class in mind, by a confusion matrix, and
-reports a set that holds it; which other classes he adds depends on what he has in mind alone (coarsening at
+reports a set that holds it; the other classes of the set depend on the class in mind alone (coarsening at
 random). Then p(set | class c) is proportional to the sum over k in the set of psi[c, k]. Where sets mean more
 than that, make every set a symbol.
 
-**Probabilities.** A person's confidence, or a model's softmax, is drawn from Dirichlet(a[t, c]). Its mean
-says whom a labeler confuses, its total how sure he makes himself.
+**Probabilities.** A person's confidence, or a model's softmax, is drawn from Dirichlet(a[t, c]).
 
-**Grades.** Class c stands at c on a line, seen with logistic noise: p(grade <= k | class c) =
+**Grades.** Class c is at c on a line, observed with logistic noise: p(grade <= k | class c) =
 logistic(threshold[t, k] - slope[t] c).
 
-**Ratings.** The first step of Su 6.3.3: Normal(mean[t, c], sd[t, c]), after each labeler's ratings are moved
-and stretched to mean 0 and sd 1; there, one with few ratings leans on all labelers.
+**Ratings.** The first step of Su 6.3.3: Normal(mean[t, c], sd[t, c]), after each labeler's ratings are
+standardized, those of few ratings with the help of all labelers.
 """
 
 from collections.abc import Iterable
@@ -39,9 +38,9 @@ _SLOPE, _SPREAD = (3.0, 1.5), 2.0  # of grades: mean and sd of a slope; sd of a 
 
 
 class Values(NamedTuple):
-    """Entry e says: labeler `labeler[e]` gave `value[e]` to sample `sample[e]`. Build it by `from_long`.
+    """Entry e: labeler `labeler[e]` gave `value[e]` to sample `sample[e]`. Build it by `from_long`.
 
-    What a value must look like is checked by the channel that reads it.
+    The channel checks the values.
     """
 
     sample: Int[np.ndarray, " labels"]
@@ -107,8 +106,7 @@ def _by_labeler(labeler: Any, rows: Any, number: int) -> Array:
 class SymbolMatrices(NamedTuple):
     """p(symbol | class) of each labeler, of symbols or of sets of classes.
 
-    Symbols 0..C-1 are the classes, the others are not. Of sets it is what each labeler has in mind, given the
-    class; that is one more unknown of EM.
+    Symbols 0..C-1 are the classes. Of sets it is p(class in mind | class), one more unknown of EM.
     """
 
     matrices: Float[AnyArray, "labelers classes symbols"]
@@ -116,7 +114,7 @@ class SymbolMatrices(NamedTuple):
 
     @classmethod
     def before(cls, values: Values, num_classes: int) -> "SymbolMatrices":
-        """Values are symbols, up to the largest; or sets, (labels, classes) booleans."""
+        """A start. Values are symbols, up to the largest; or sets, (labels, classes) booleans."""
         value, symbols = values.value, num_classes
         if value.ndim == 2 and (value.dtype != bool or value.shape[1] != num_classes):
             raise ValueError(
@@ -141,7 +139,7 @@ class SymbolMatrices(NamedTuple):
         return np.where(value[:, None] < classes.size, value[:, None] == classes, 1 / classes.size)
 
     def log_p(self, labeler: Any, value: Any) -> Weights:
-        """log p(value | class) of each label; of a set up to what is alike under every class."""
+        """log p(value | class) of each label; of a set up to a constant."""
         if value.ndim == 2:
             return safe_log(jnp.where(value[:, None, :], self.matrices[labeler], 0).sum(axis=2))
         return safe_log(self.matrices)[labeler, :, value.astype(int)]
@@ -161,7 +159,7 @@ class SymbolMatrices(NamedTuple):
         return xlogy(self.pseudo[None], self.matrices).sum()
 
     def inside(self, far: Any) -> Any:
-        """Rows after a jump; these are where EM would go."""
+        """Rows after a jump of EM."""
         return far._replace(matrices=inside_simplex(far.matrices, self.matrices), pseudo=self.pseudo)
 
 
@@ -185,7 +183,7 @@ class DirichletChannel(NamedTuple):
         if bad.size:
             raise ValueError(
                 f"row {bad[0]}: {p[bad[0]].tolist()} has a number of 0 or less, impossible for a Dirichlet "
-                f"distribution ({bad.size} such rows); mix with uniform, e.g. 0.98 * p + 0.02 / classes"
+                f"distribution ({bad.size} such); mix with uniform, e.g. 0.98 * p + 0.02 / classes"
             )
         return cls(np.tile(1.0 + 2.0 * np.eye(num_classes), (len(values.workers), 1, 1)))
 
@@ -274,7 +272,7 @@ class OrdinalLink(NamedTuple):
         return -0.5 * (jax.vmap(_off)(self.slope, self.threshold) ** 2).sum()
 
     def inside(self, far: Any) -> "OrdinalLink":
-        """Labelers whose thresholds would cross, or slope turn, go where EM would."""
+        """Labelers whose thresholds would cross, or slope turn, take EM's own step."""
         good = (far.slope > 0) & (jnp.diff(far.threshold, axis=1) > 0).all(axis=1)
         threshold = jnp.where(good[:, None], far.threshold, self.threshold)
         return OrdinalLink(jnp.where(good, far.slope, self.slope), threshold)
@@ -356,7 +354,7 @@ class NormalRatings(NamedTuple):
         return self.scale[:, None] * self.width
 
     def votes(self, values: Values) -> Weights:
-        """Samples in the order of their mean rating, cut into equal parts; three votes of four for a part."""
+        """Samples in the order of their mean rating, in equal parts; a part gets three of four votes."""
         classes, number = self.width.shape[1], np.bincount(values.sample, minlength=len(values.tasks))
         own = (values.value - self.centre[values.labeler]) / self.scale[values.labeler]
         mean = np.bincount(values.sample, own, number.size) / number
@@ -371,7 +369,7 @@ class NormalRatings(NamedTuple):
         )
 
     def refit(self, labeler: Any, value: Any, weight: Weights) -> "NormalRatings":
-        """Weighted means and variances, the pooled ones of the class counted as two ratings more."""
+        """Weighted means and variances; the pooled ones of the class count as two ratings more."""
         z = ((value.astype(weight.dtype) - self.centre[labeler]) / self.scale[labeler])[:, None]
         total, labelers = jnp.maximum(weight.sum(axis=0), 1e-12), len(self.scale)
         pooled = ((weight * z).sum(axis=0) / total)[None]

@@ -1,17 +1,16 @@
 """Labels that are not one class each: symbols, sets, probabilities, grades, ratings; one EM for all.
 
-A *channel* says how probable a value is in each class, and fits itself to weighted values:
+A *channel* is p(value | class) and fits itself to weighted values:
 
     E:  rho_i[c]  proportional to  pi[c] exp(sum over the labels of i of log p(value | c; labeler))
     M:  the channel from the values, each weighted with rho of its sample; pi[c] from the mean of rho
 
-It is a NamedTuple of arrays, the parameters, with these methods: `before` (checks the values), `votes` (what
-EM starts from), `log_p`, `refit` and `log_prior`, pure JAX the last three; `inside` brings a jump of EM back
-into the domain. Ratings and probabilities lean on the mean of all labelers, which moves, have no `log_prior`,
-and stop when it does not move.
+It is a NamedTuple of arrays, the parameters, with these methods: `before` (checks the values), `votes` (where
+EM starts), `log_p`, `refit` and `log_prior`, the last three pure JAX; `inside` brings a jump of EM back into
+the domain. Ratings and probabilities are shrunk to the mean of all labelers, which moves; they have no
+`log_prior`, and EM stops when nothing moves.
 
-**Several classes at once** (`fit_multilabel`). Each class is a binary problem of its own: who named it said
-yes, who labelled the sample and did not name it said no.
+`fit_multilabel`: several classes at once are one binary problem for each class.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -55,12 +54,12 @@ def fit_values(
     """Learn class shares and labelers from values of any kind.
 
     Args:
-        values: what labelers gave.
+        values: of `Values.from_long`.
         channel: `SymbolMatrices` (of sets too), `DirichletChannel`, `OrdinalLink`, `NormalRatings`, or a
             class with the same methods.
         num_classes: C.
         gold: (samples,) known classes, -1 where unknown, in the order of `values.tasks`.
-        max_steps, tol: done when no parameter moves by `tol`.
+        max_steps, tol: EM stops when no parameter moves by `tol`.
 
     Returns:
         `Fit`. Its own: `channel`, fitted; `by_class` (samples, classes), log p(values of a sample | class),
@@ -68,12 +67,12 @@ def fit_values(
         values are codes, so that `noise_model()` holds them.
 
     Raises:
-        ValueError: values that the channel cannot read; the row is named.
+        ValueError: values that the channel cannot read, with their row.
 
     >>> sample = np.repeat(np.arange(60), 3)
     >>> grade = np.clip(sample % 3 + (np.arange(180) % 11 == 0), 0, 2)
-    >>> given = Values.from_long(sample, np.tile(["x", "y", "z"], 60), grade)
-    >>> fit = fit_values(given, SymbolMatrices, 3)
+    >>> values = Values.from_long(sample, np.tile(["x", "y", "z"], 60), grade)
+    >>> fit = fit_values(values, SymbolMatrices, 3)
     >>> bool((fit.class_posterior.argmax(axis=1) == np.arange(60) % 3).all()), fit.converged
     (True, True)
     """
@@ -107,7 +106,7 @@ def fit_values(
 
 @jax.jit
 def _refit(channel: Any, data: em.LongForm, posterior: Any) -> Any:
-    """The channel fitted to values that are weighted with the class posterior of their samples."""
+    """The channel fitted to values weighted with the class posterior of their samples."""
     data = jax.tree.map(jnp.asarray, data)
     weight = posterior[data.sample] * data.each[:, None]
     return channel.refit(data.labeler, data.label, weight)
@@ -157,7 +156,7 @@ def fit_multilabel(
         smoothing: pseudo-counts of each fit.
 
     Returns:
-        A `Fit` for each class, of "no" and "yes": in its `matrices` the sensitivity of labeler t is [t, 1, 1]
+        A `Fit` of "no" and "yes" for each class: in its `matrices` the sensitivity of labeler t is [t, 1, 1]
         and the specificity [t, 0, 0].
 
     Raises:
@@ -184,7 +183,7 @@ def fit_multilabel(
 def members(
     named: Iterable[Iterable], classes: Sequence | None = None
 ) -> tuple[Bool[np.ndarray, "rows classes"], tuple]:
-    """Which classes each set names, and the classes: those that are named, in order of their text, if None.
+    """Which classes each set names, and the classes: if None those that are named, in order of their text.
 
     Raises:
         ValueError: a row that is no set of classes, or a name that is no class.

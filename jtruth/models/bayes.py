@@ -26,8 +26,8 @@ def testing(
 ) -> None:
     """Predictions and noisy labels, the true classes summed out (Su 2.6, 2.7).
 
-    Site "classifier" (true_class, predicted), rows Dirichlet; and those of `dawid_skene` where labels come
-    without a noise model, or "prior" where error rates are known and the class shares are not.
+    Sites: "classifier" (true_class, predicted), rows Dirichlet; and those of `dawid_skene` for labels without
+    a noise model, or "prior" where error rates are known and the class shares are not.
 
     Args:
         labels: `Labels` or whole numbers (samples, labelers), -1 for no label; or log p(labels | class) as

@@ -1,27 +1,25 @@
-"""Every question that the package asks of a noisy-label model, and the array helpers that all models use.
+"""The interface of a noisy-label model, and array functions that all models use.
 
-A noise model is p(z | y; psi) of Su section 1.1. Two questions must be answered: how likely are these labels
-under every class (`log_likelihood`), and which labels would labelers give to samples of known class
-(`sample`). The other questions have an answer that is true of any model ("not known"), and a model that
-answers them gets what is asked for:
+A noise model is p(z | y; psi) of Su section 1.1. It must have `log_likelihood` (how likely are these labels
+under every class) and `sample` (labels for samples of known class). Other methods have a default, "not
+known", and a model that overrides them can be used for
 
-    num_labelers        information, where the caller need not say how many labelers there are
+    num_labelers        information, where the caller does not give the number of labelers
     scaled(factor)      `sensitivity("error_rates")`: the same model with other error rates
     strata(number)      information: independent labelers, given a stratum of the sample; where there is one
                         stratum (`as_matrices`) also planning and `evaluate_batch`
     hardness            the check whether the classifier errs where the labelers do
     mean_prior          `evaluate` without prior: the class prior that was learned with the parameters
     models(most)        `evaluate`: one answer for each draw of parameters that are not known exactly
-    to_dict, from_dict  JSON (`jtruth evaluate --noise`); nothing to write
+    to_dict, from_dict  JSON (`jtruth evaluate --noise`); they work for every model
 
 Build `log_likelihood` from `safe_log` and `sum_over_labels`, so that impossible labels give -inf (never NaN)
-and gradients stay finite. Labels come as `Labels` or as an array of codes, -1 where there is none, and
-`as_entries` makes one thing of both: with arrays a model is a pure function under jit, vmap and grad
-(docs/jax.md). Parameters are checked in `__init__`, which JAX does not call when it rebuilds an
-`equinox.Module`, and kept as float64 NumPy: results are float64 under `jax.enable_x64(True)`, else float32.
+and gradients stay finite. Labels are `Labels` or an array of codes, -1 where there is none; `as_entries`
+accepts both. With arrays a model is a pure function under jit, vmap and grad (docs/jax.md). Parameters are
+checked in `__init__`, which JAX does not call when it rebuilds an `equinox.Module`, and kept as float64
+NumPy: results are float64 under `jax.enable_x64(True)`, else float32.
 
-A sample whose correct class is known has a row of the log-likelihood that is 0 at the class and -inf
-elsewhere (Su 2.2.2).
+A sample of known class has a row of the log-likelihood that is 0 at the class and -inf elsewhere (Su 2.2.2).
 """
 
 import abc
@@ -71,7 +69,7 @@ class Strata(NamedTuple):
         return self.rows.shape[2]
 
     def known(self) -> list[tuple[float, "Strata"]]:
-        """(weight, distribution) of each stratum where samples say theirs; else itself, with weight 1."""
+        """(weight, distribution) of each stratum if samples have known ones; else itself, with weight 1."""
         if self.of_sample is None:
             return [(1.0, self)]
         certain = np.ones((1, self.num_classes))
@@ -94,7 +92,7 @@ class NoiseModel(eqx.Module):
 
     @property
     def num_labelers(self) -> int | None:
-        """Number of labelers T; None where one parameter stands for all of them, or if it is not known."""
+        """Number of labelers T; None where one parameter is that of all of them, or if it is not known."""
         return None
 
     def scaled(self, factor: float) -> "NoiseModel":
@@ -104,21 +102,21 @@ class NoiseModel(eqx.Module):
         )
 
     def strata(self, num_labelers: int | None) -> Strata | None:
-        """Distribution of the labels of one sample; None if the model does not say it."""
+        """Distribution of the labels of one sample; None if it is not known."""
         return None
 
     @property
     def hardness(self) -> Float[np.ndarray, " samples"] | None:
-        """One number for each sample, larger where labelers err more; None where the model knows none."""
+        """One number for each sample, larger where labelers err more; None if it is not known."""
         return None
 
     @property
     def mean_prior(self) -> Float[np.ndarray, " classes"] | None:
-        """Class prior that was learned with the parameters; None where none was."""
+        """Class prior that was learned with the parameters; None if none was."""
         return None
 
     def models(self, most: int) -> Iterator[tuple["NoiseModel", np.ndarray]]:
-        """What the parameters and the class prior may be, draw after draw; none if they are known."""
+        """Draws of the parameters (as models) and of the class prior; none if they are known."""
         return iter(())
 
     def to_dict(self) -> dict[str, Any]:
@@ -128,7 +126,7 @@ class NoiseModel(eqx.Module):
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> "NoiseModel":
-        """The model that `to_dict` wrote: called on `NoiseModel` any model, on a model that one.
+        """The model that `to_dict` wrote; of a derived class only that model.
 
         Raises:
             ValueError: no model of this name, or parameters that are missing, unknown or bad.
@@ -153,7 +151,7 @@ class NoiseModel(eqx.Module):
 
 
 class IndependentLabelers(NoiseModel):
-    """Labelers who err independently given the class: every question follows from their matrices."""
+    """Labelers who err independently given the class, by their matrices."""
 
     @abc.abstractmethod
     def rows(self) -> Float[Array, "labelers classes symbols"]:
@@ -197,7 +195,7 @@ def drawn_labels(key: PRNGKeyArray, matrices: Array, y: Array, mask: Array) -> D
 
 
 def _models(model: type[NoiseModel]) -> Iterator[type[NoiseModel]]:
-    """A class of models and all that are derived from it, directly or through others."""
+    """A class of models and all that are derived from it."""
     yield model
     for derived in model.__subclasses__():
         yield from _models(derived)
@@ -206,7 +204,7 @@ def _models(model: type[NoiseModel]) -> Iterator[type[NoiseModel]]:
 def as_entries(labels: Given, num_symbols: int) -> Labels:
     """Labels as they are; an array (samples, labelers) as labels whose three codes broadcast to its shape.
 
-    ValueError for what is no matrix of whole numbers, and, where the host can look, for wrong codes.
+    ValueError for another dtype or number of axes, and, where arrays are concrete, for wrong codes.
     """
     if isinstance(labels, Labels):
         return labels
@@ -224,7 +222,7 @@ def as_entries(labels: Given, num_symbols: int) -> Labels:
 
 
 def as_asked(y: Truth, mask: Mask, num_classes: int) -> tuple[Int[Array, " samples"], Bool[Array, "..."]]:
-    """What `sample` is asked for as JAX arrays; ValueError for other shapes, dtypes or wrong classes."""
+    """The arguments of `sample` as JAX arrays; ValueError for other shapes, dtypes or wrong classes."""
     mask = mask if isinstance(mask, jax.Array) else np.asarray(mask)
     if mask.ndim != 2 or mask.dtype.kind != "b":
         raise ValueError(
@@ -275,7 +273,7 @@ def draw_rows(key: PRNGKeyArray, rows: Float[Array, "*shape classes"]) -> Int[Ar
 
 
 def uniform_numbers(key: PRNGKeyArray, shape: tuple[int, ...], dtype: Any) -> Float[Array, "..."]:
-    """The numbers of `jax.random.uniform`, drawn in one row: a short last axis takes twice as long."""
+    """`jax.random.uniform`, drawn in one row: a short last axis takes twice as long."""
     return jax.random.uniform(key, (math.prod(shape),), dtype).reshape(shape)
 
 
@@ -289,7 +287,7 @@ def check_sizes(what: str, in_labels: int, in_model: int, parameter: str) -> Non
 
 
 def per_labeler(value, num_labelers: int | None, name: str) -> Float[np.ndarray, " labelers"]:
-    """One number for each labeler, where the model may hold one for all of them."""
+    """One number for each labeler, also where the model has one for all."""
     value = np.asarray(value, np.float64)
     if value.ndim == 0 and (num_labelers is None or num_labelers < 1):
         raise ValueError(f"one {name} stands for all labelers; say how many with num_labelers=")
@@ -305,9 +303,9 @@ def scale_errors(matrices: Float[np.ndarray, "*shape classes classes"], factor: 
 
 
 def as_matrices(model: Any, num_labelers: int, what: str) -> Any:
-    """The matrices (labelers, classes, symbols) that a noise model stands for; what is no model as it is.
+    """The matrices (labelers, classes, symbols) of a noise model; any other object is returned as it is.
 
-    ValueError for a model of other labelers, or one that no matrices say; `what` names it.
+    ValueError for a model of other labelers, or one without matrices; `what` is its name in the message.
     """
     if not isinstance(model, NoiseModel):
         return model
@@ -376,7 +374,7 @@ def current(*parameters: Parameter) -> tuple[jax.Array, ...]:
 
 
 def as_current(model: Any) -> Any:
-    """A model whose parameters are JAX arrays (`current`), to hand to a compiled function."""
+    """A model whose parameters are JAX arrays (`current`), for a compiled function."""
     leaves, tree = jax.tree.flatten(model)
     return jax.tree.unflatten(tree, current(*leaves))
 

@@ -1,19 +1,19 @@
 """One confusion matrix per labeler: the model of Dawid and Skene (1979), Su Tables 2-3.
 
-Given the correct class the labelers are independent (58), and labeler t gives class k to a sample of
-class c with probability `matrices[t, c, k]`. There may be more symbols than classes: "cannot tell" is a
-column of its own. Labels are then codes of symbols, and the array that comes out has a column for each class.
+Given the correct class the labelers are independent (58), and labeler t gives label k to a sample of class c
+with probability `matrices[t, c, k]`. There may be more symbols than classes: "cannot tell" is a column of its
+own. Labels are then codes of symbols, and the log-likelihood has a column for each class.
 
 Matrices may be known by draws only (`jtruth labelers --save`, `fit_joint`, `laplace_draws`): an answer is
-worked out for each of them and mixed (`jtruth.evaluation`). A question that takes one set gets the mean.
+computed for each of them and mixed (`jtruth.evaluation`). Functions that take one set use the mean.
 
 **Dependent labelers** (`SharedErrors`). Every sample of class y has ONE shared draw s ~ q(. | y), for
 instance what the image seems to show. Labeler t reports s with probability r_t, and otherwise draws from its
-own confusion matrix psi_t (Su 5.1.2 names such models):
+own confusion matrix psi_t (Su 5.1.2 mentions such models):
 
     p(z | y) = sum_s q(s | y) prod_t [ r_t 1(z_t = s) + (1 - r_t) psi_t(z_t | y) ].
 
-With r = 0 this is `ConfusionMatrices`. With r = 1 many labels are worth exactly one.
+With r = 0 this is `ConfusionMatrices`. With r = 1 all labels of a sample are worth exactly one.
 """
 
 from collections.abc import Iterator
@@ -51,12 +51,12 @@ class ConfusionMatrices(base.IndependentLabelers):
     """Conditionally independent labelers, each with a confusion matrix (Dawid-Skene).
 
     Args:
-        matrices: (labelers, classes, symbols); rows = true class, columns = given class, rows sum to 1
-            within 1e-6 (they are used as given, not rescaled). Symbols beyond the classes are no classes.
+        matrices: (labelers, classes, symbols); rows = true class, columns = label, rows sum to 1 within 1e-6
+            (they are not rescaled). Symbols beyond the classes are no classes.
 
     Raises:
-        ValueError: fewer columns than rows, an entry outside [0, 1], or a row that does not sum to 1; the
-        row is named.
+        ValueError: fewer columns than rows, an entry outside [0, 1], or a row that does not sum to 1, with
+            its place.
 
     >>> labels = Labels.from_matrix(np.array([[1, 0], [0, -1]]), num_classes=2)
     >>> model = ConfusionMatrices([[[.9, .1], [.2, .8]], [[.6, .4], [.5, .5]]])
@@ -78,7 +78,7 @@ class ConfusionMatrices(base.IndependentLabelers):
         return self.matrices.shape[2]
 
     def scaled(self, factor: float) -> "ConfusionMatrices":
-        """Entries off the diagonal times `factor`; not where symbols are no classes, which are no errors."""
+        """Entries off the diagonal times `factor`; ValueError where some symbols are no classes."""
         if self.num_symbols > self.num_classes:
             raise ValueError(
                 f"with {self.num_symbols} symbols for {self.num_classes} classes, errors are undefined"
@@ -97,8 +97,8 @@ class DrawnMatrices(base.IndependentLabelers):
     """Conditionally independent labelers whose matrices, with the class prior, are known by draws.
 
     Args:
-        matrices: (draws, labelers, classes, classes); rows = true class, columns = given class, rows sum to
-            1 within 1e-6.
+        matrices: (draws, labelers, classes, classes); rows = true class, columns = label, rows sum to 1
+            within 1e-6.
         prior: (draws, classes), class probabilities of the same draws.
 
     Raises:
@@ -138,7 +138,7 @@ class DrawnMatrices(base.IndependentLabelers):
         return ConfusionMatrices(rows / rows.sum(axis=-1, keepdims=True))
 
     def models(self, most: int) -> Iterator[tuple[base.NoiseModel, np.ndarray]]:
-        """At most so many of the draws, evenly spaced, each a model and its class prior."""
+        """At most `most` of the draws, evenly spaced, each a model and its class prior."""
         number = len(self.matrices)
         for place in np.unique(np.linspace(0, number - 1, min(most, number)).round().astype(int)):
             shares = np.asarray(self.prior[place], np.float64)
@@ -205,20 +205,20 @@ class SharedErrors(base.NoiseModel):
     num_classes, num_labelers = _CLASSES, _LABELERS
 
     def scaled(self, factor: float) -> "SharedErrors":
-        """Errors of the labelers and of the shared draw times `factor`; they copy as often."""
+        """Errors of the labelers and of the shared draw times `factor`; copying stays as it is."""
         matrices, shared = (
             base.scale_errors(np.asarray(a, np.float64), factor) for a in (self.matrices, self.shared)
         )
         return SharedErrors(matrices, shared, self.copying)
 
     def strata(self, num_labelers: int | None) -> base.Strata:
-        """One stratum for each value of the shared draw, seen by nobody."""
+        """One stratum for each value of the shared draw, unknown for every sample."""
         parameters = (np.asarray(x, np.float64) for x in (self.matrices, self.copying, self.shared))
         matrices, copying, shared = parameters
         return base.Strata(_rows_given_shared(matrices, copying), shared.T.copy())
 
     def log_likelihood(self, labels: base.Given) -> Float[Array, "samples classes"]:
-        """The sum over the shared draw above. ValueError if `labels` has other sizes or wrong codes."""
+        """Log of the sum over the shared draw. ValueError if `labels` has other sizes or wrong codes."""
         labels = base.as_entries(labels, self.num_classes)
         base.check_sizes("classes", labels.num_classes, self.num_classes, "matrices")
         base.check_sizes("labelers", labels.num_labelers, len(self.matrices), "matrices")
@@ -232,7 +232,7 @@ class SharedErrors(base.NoiseModel):
 
 
 def _rows_given_shared(matrices: Any, copying: Any) -> Any:
-    """p(label | class) of each labeler for each value of the shared draw: (strata, labelers, true, given)."""
+    """p(label | class) of each labeler for each value of the shared draw: (strata, labelers, true, label)."""
     copied, copying = np.eye(matrices.shape[1], dtype=matrices.dtype), copying.reshape(1, -1, 1, 1)
     return copying * copied[:, None, None, :] + (1 - copying) * matrices[None]
 

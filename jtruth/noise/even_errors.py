@@ -1,4 +1,4 @@
-"""Even errors: a label is wrong with probability eps, and then names every wrong class equally often.
+"""Even errors: a label is wrong with probability eps, and all wrong classes are equally likely.
 
 Su (57) and (59). `Symmetric` has one eps for all samples (Su 3.6 and 4.1); each of the C - 1 wrong classes
 has probability eps / (C - 1).
@@ -29,7 +29,7 @@ from jtruth.noise import base
 
 
 class EvenErrors(base.NoiseModel):
-    """A model that says for every sample and labeler how probable an error is."""
+    """A model with a probability of error for every sample and labeler."""
 
     num_classes: eqx.AbstractVar[int]
     axes: ClassVar[dict[str, str]]  # name of a parameter -> "samples" or "labelers": it has as many, or one
@@ -40,7 +40,7 @@ class EvenErrors(base.NoiseModel):
 
     @property
     def num_labelers(self) -> int | None:
-        """Number of labelers T; None where one number stands for all."""
+        """Number of labelers T; None where one number is that of all."""
         parameters = [getattr(self, name) for name, what in self.axes.items() if what == "labelers"]
         return parameters[0].shape[0] if parameters[0].ndim else None
 
@@ -67,7 +67,7 @@ class EvenErrors(base.NoiseModel):
 
 @jax.jit
 def _log_likelihood(model: EvenErrors, labels: Labels) -> Float[Array, "samples classes"]:
-    """Log-likelihood of every class, given the error probability of every label."""
+    """Log-likelihood of every class, from the error probability of every label."""
     sample, labeler, label = (jnp.asarray(part) for part in (labels.sample, labels.labeler, labels.label))
     error = jnp.broadcast_to(model.at(sample, labeler), label.shape)
     log_right = safe_log1m(error)
@@ -94,7 +94,7 @@ def _sample(
 
 
 def _picked(parameter: AnyArray, index: Array) -> AnyArray:
-    """The entries of an index, or the one number that stands for all."""
+    """The entries at an index, or the one number for all."""
     return parameter[index] if parameter.ndim else parameter
 
 
@@ -184,7 +184,7 @@ class DifficultyFallibility(EvenErrors):
 
     @property
     def hardness(self) -> Float[np.ndarray, " samples"] | None:
-        """The difficulty of each sample; None if one stands for all."""
+        """The difficulty of each sample; None if there is one for all."""
         return np.asarray(self.difficulty, np.float64) if np.size(self.difficulty) > 1 else None
 
     def scaled(self, factor: float) -> "DifficultyFallibility":
@@ -193,7 +193,7 @@ class DifficultyFallibility(EvenErrors):
         return DifficultyFallibility(self.difficulty, fallibility, self.num_classes)
 
     def strata(self, num_labelers: int | None) -> base.Strata:
-        """One stratum for each difficulty that occurs, known for each sample where there are several."""
+        """One stratum for each difficulty that occurs, known for each sample if there are several."""
         fallibility = base.per_labeler(self.fallibility, num_labelers, "fallibility")
         delta, of_sample, count = np.unique(
             np.asarray(self.difficulty, np.float64).ravel(), return_inverse=True, return_counts=True

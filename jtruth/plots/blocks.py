@@ -15,7 +15,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from jtruth._validation.words import plain
+from jtruth._validation.words import number_of, plain
 from jtruth.answers import Answer, Column, Curve, Document, Matrix, Notes, Table
 from jtruth.answers.blocks import at, cell_text, value_of
 from jtruth.answers.html import axis_of
@@ -211,7 +211,7 @@ def _rows(
         if row[table.key] in ideal:
             ax.vlines(ideal[row[table.key]], -k - 0.3, -k + 0.3, color="black", lw=1.8, label=TRUE)
     name_rows(ax, [table.label(row) for row in rows])
-    more = f" ({out} rows left out)" if out else ""
+    more = f" ({number_of(out, 'row')} left out)" if out else ""
     below = max(0.5, _BELOW + _STEP * (len(ticks) + 0.5))
     label = _name_of(bars[0]) if len(bars) == 1 else ""
     ax.set(ylim=(1 - below - max(len(rows), 1), 0.6), xlabel=label + more)

@@ -19,7 +19,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from jtruth._host import cross_table
-from jtruth._validation.words import plain
+from jtruth._validation.words import number_of, plain
 from jtruth.answers import Curve
 from jtruth.evaluation import Evaluation
 from jtruth.evaluation.gold.shares import Prevalence
@@ -215,7 +215,7 @@ def plot_reliability(
     ax.set(xlabel=f"predicted {what}", ylabel=f"observed {what}", xlim=(-0.02, 1.02), ylim=(-0.02, 1.02))
     ax.spines[["top", "right"]].set_visible(False)
     if name is not None:
-        ax.legend(title=f"{int(m.sum())} samples; size: share in bin; band: 2 se", **SMALL)
+        ax.legend(title=f"{number_of(int(m.sum()), 'sample')}; size: share in bin; band: 2 se", **SMALL)
     return ax
 
 

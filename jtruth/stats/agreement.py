@@ -48,7 +48,7 @@ _MOST_DISTINCT = 1000  # kinds of samples, above which their mean is drawn from 
 TITLES = {
     "krippendorff": "Krippendorff's alpha", "krippendorff_ordinal": "Krippendorff's alpha, ordinal",
     "krippendorff_interval": "Krippendorff's alpha, interval", "fleiss": "Fleiss' kappa",
-    "gwet_ac1": "Gwet's AC1", "brennan_prediger": "Brennan-Prediger",
+    "gwet_ac1": "Gwet's AC1", "brennan_prediger": "Brennan-Prediger kappa",
 }  # fmt: skip
 _AT_ONCE = 2_000_000  # numbers in one array
 

@@ -66,6 +66,23 @@ def verdicts(
     return softmax(score, axis=1), judged / weight[:, None]
 
 
+def verdicts_by_one_rule(
+    z: Int[np.ndarray, "samples judges"], calibration: Int[np.ndarray, "items judges"],
+    truth: Int[np.ndarray, " items"], classes: int,
+) -> tuple[Float[np.ndarray, "samples classes"], Float[np.ndarray, "items classes"]]:  # fmt: skip
+    """As `verdicts`, an item's own truth not left out: equal labels are equal verdicts in both sets.
+
+    Of classes (hard verdicts) this is the better rule for areas of scores, if a little optimistic: left out,
+    judges who disagree seem to speak against the item's class. A calibration item keeps the labels of those
+    judges only who label some new item, one after another.
+    """
+    kept = calibration >= 0
+    common = kept & np.asarray(z >= 0)[np.arange(len(truth)) % len(z)]
+    items = np.where(np.where(common.any(axis=1)[:, None], common, kept), calibration, -1)
+    h, _ = verdicts(np.vstack([z, items]), calibration, truth, classes)
+    return h[: len(z)], h[len(z) :]
+
+
 def _effective(h: Float[np.ndarray, "items classes"]) -> Float[np.ndarray, " classes"]:
     """Counts of hard verdicts whose mean is as well known as that of these."""
     some = np.vstack([h, np.eye(h.shape[1])])
@@ -113,8 +130,9 @@ def of_one_judge(
     own: Int[np.ndarray, " samples"], verdict: Int[np.ndarray, " samples"],
     calibration: tuple[Int[np.ndarray, " items"], Int[np.ndarray, " items"]],
     truth: Int[np.ndarray, " items"], classes: int, rng: np.random.Generator,
+    group: Int[np.ndarray, " samples"] | int = 0, groups: int = 1,
 ) -> np.ndarray:  # fmt: skip
-    """Draws (draws, classes, labels) of one judge's table on new items, whose shares come of all judges.
+    """Draws (draws, classes, groups and labels) of one judge's table on new items; shares are of all judges.
 
     Error rates are p(own label, verdict of all | class), so judges may share errors; `calibration` has both
     of each item.
@@ -123,12 +141,15 @@ def of_one_judge(
     counts = np.zeros((classes, cells))
     np.add.at(counts, (truth, calibration[0] * classes + calibration[1]), 1)
     q = _dirichlet(rng, counts + 1 / cells, DRAWS) + 1e-12
-    theta = _shares_given(q.reshape(shape).sum(axis=2), np.bincount(verdict, minlength=classes), rng)
-    joint = theta[:, :, None] * q
-    dist = np.swapaxes(joint / joint.sum(axis=1, keepdims=True), 1, 2)
-    times = np.bincount(own * classes + verdict, minlength=cells)
-    drawn = np.stack([rng.multinomial(n, dist[:, s]) for s, n in enumerate(times)], axis=2)
-    return drawn.reshape(shape).sum(axis=3)
+    rates, tables = q.reshape(shape).sum(axis=2), []
+    times = np.bincount((group * classes + own) * classes + verdict, minlength=groups * cells)
+    for seen in times.reshape(groups, classes, classes):
+        theta = _shares_given(rates, seen.sum(axis=0), rng)
+        joint = theta[:, :, None] * q
+        dist = np.swapaxes(joint / joint.sum(axis=1, keepdims=True), 1, 2)
+        drawn = np.stack([rng.multinomial(n, dist[:, s]) for s, n in enumerate(seen.ravel())], axis=2)
+        tables.append(drawn.reshape(shape).sum(axis=3))
+    return np.concatenate(tables, axis=2)
 
 
 def _shares_given(

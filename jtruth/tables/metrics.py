@@ -286,7 +286,7 @@ _ENTRIES = (
     LinearRatio("accuracy", num=(1, 0, 0, 1), den=(1, 1, 1, 1), overall=True),
     LinearRatio("precision", num=(1, 0, 0, 0), den=(1, 1, 0, 0), averages=("macro",), each_class=True),
     _RECALL,
-    LinearRatio("false_alarm_rate", num=(0, 1, 0, 0), den=(0, 1, 0, 1), title="false alarms",
+    LinearRatio("false_alarm_rate", num=(0, 1, 0, 0), den=(0, 1, 0, 1), title="false positive rate (FPR)",
                 axis="false-alarm rate $P_{FA}$", smaller_is_better=True),
     f_entry(1, title="F1", averages=("macro", "weighted"), each_class=True),
     LinearRatio("specificity", num=(0, 0, 0, 1), den=(0, 1, 0, 1), printed=ASKED),

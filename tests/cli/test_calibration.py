@@ -28,8 +28,16 @@ def folder(tmp_path_factory):
         for who, z in zip(("judge", "human"), (old[i, 0], truth[i]), strict=True)
     ]
     write(to / "rows.csv", ("task", "worker", "label"), rows)
-    _, new = simulated(rng, 200, [0.2, 0.8], RIGHT[:2])
-    write(to / "new.csv", ("item", "judge"), zip(range(500, 700), WORDS[new[:, 0]], strict=True))
+    y, new = simulated(rng, 200, [0.2, 0.8], RIGHT[:2])
+    half = np.repeat(["a", "b"], 100)
+    write(
+        to / "new.csv", ("item", "judge", "half"), zip(range(500, 700), WORDS[new[:, 0]], half, strict=True)
+    )
+    score = np.round(np.clip(0.5 + 0.3 * (y - 0.5) + rng.normal(size=200) / 6, 0, 1), 4)
+    rows = zip(range(500, 700), WORDS[(score > 0.5).astype(int)], score, strict=True)
+    write(to / "scores.csv", ("item", "label", "score"), rows)
+    sites = [(i, "pq"[i % 2], WORDS[old[i, 0]], WORDS[truth[i]]) for i in range(120)]
+    write(to / "sites.csv", ("item", "site", "judge", "human"), sites)
     systems = [(i % 100, "xy"[i // 100], "judge", WORDS[new[i, 0]]) for i in range(200)]
     write(to / "systems.csv", ("task", "system", "worker", "label"), systems)
     write(to / "always.csv", ("item", "judge"), [(i, "pass") for i in range(600, 700)])
@@ -78,13 +86,35 @@ def test_refused(folder, refusal):
     assert "no labeler is called human" in refusal(
         "prevalence", folder / "new.csv", "--calibration", folder / "plain.csv", "--labelers", "judge"
     )
-    assert "--calibration grades one classifier or labeler" in refusal(
-        "evaluate",
-        folder / "systems.csv",
-        "--rater",
-        "judge",
-        "--calibration",
-        folder / "rows.csv",
-        "--by",
-        "system",
-    )
+    for what in ((), ("--scores",)):
+        assert "no calibration item is truly 'fail'" in refusal(
+            "evaluate", folder / "new.csv", "--predictions", folder / "scores.csv", *what,
+            *(() if what else ("--by", "half")), "--calibration", folder / "no_fail.csv",
+        )  # fmt: skip
+    assert "no column 'site' to group by" in refusal(  # a group of the calibration only
+        "evaluate", folder / "new.csv", "--rater", "judge", "--by", "site", "--calibration",
+        folder / "sites.csv",
+    )  # fmt: skip
+
+
+def test_groups_and_scores_by_a_calibration(folder, answer, run):
+    """A column of groups of the new items only or of both; a gate; scores at a threshold."""
+    ask = "evaluate", folder / "new.csv", "--predictions", folder / "scores.csv", "--positive", "pass"
+    ask += "--calibration", folder / "cal.csv"
+    by, out = answer(*ask, "--by", "half")
+    assert by["comparison"]["num_calibration"] == 120
+    assert "120 verified calibration items set" in " ".join(out.split())
+    assert {row["name"]: row["num_samples"] for row in by["comparison"]["classifiers"]} == {
+        "a": 100,
+        "b": 100,
+    }
+    again, _ = answer("evaluate", folder / "systems.csv", "--rater", "judge", "--by", "system",
+                      "--calibration", folder / "rows.csv", "--require", "x > .1")  # fmt: skip
+    assert again["comparison"]["metric"] == "accuracy" and again["verdict"] == "met"
+    code, out, err = run(*ask, "--by", "half", "--require", "a - b > .9")
+    assert (code, err) == (3, "") and "is not met" in out
+    found, out = answer(*ask, "--scores", "--threshold", ".5", "--require", "auc >= .5")
+    assert found["auc"]["low"] > 0.5 and found["num_calibration"] == 120 and found["verdict"] == "met"
+    assert "At threshold 0.5" in out
+    code, out, _ = run(*ask, "--scores", "--threshold", ".5", "--require", "recall > .999")
+    assert code in (3, 4) and len(out.splitlines()) <= 20

@@ -28,7 +28,7 @@ def test_the_first_command_of_the_readme(answer, monkeypatch):
 
     monkeypatch.setattr("jtruth.evaluation.evaluate", spy)
     found, out = answer("evaluate", CARIES, "--rater", "5")
-    for part in ("Recall", "precision", "majority vote", "worst first", " (does not fit): "):
+    for part in ("recall", "precision", "majority vote", "worst first", " (does not fit): "):
         assert part in out
     split = read_labels(CARIES).split_rater("5")
     (((y_pred, labels), options, result),) = calls
@@ -145,7 +145,7 @@ def test_plan_starts_from_the_labels_there_are(answer, refusal, small):
     assert "simulated" in out and "next:" not in out
     guessed, out = answer("plan", path, "--metric", "accuracy", "--target", "in-sample", "--sets", 1)
     assert "for these samples" in out and "give --predictions if there is one" in " ".join(out.split())
-    assert guessed["options"][4]["cost"] is None and "--cost-gold 1" in guessed["next"]
+    assert guessed["options"][4]["cost"] is None and " --truth " in guessed["next"]
     assert "needs a file of labels" in refusal("plan", "--width", 0.1, "--labeler", "a:.2:1", *gold)
     assert "otherwise labelers and classes come from the file" in refusal("plan", path, "--prior", ".5,.5")
 

@@ -1,11 +1,13 @@
 """`calibration=`: judges whose error rates come from other items."""
 
+from operator import attrgetter
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import jtruth as jt
+from jtruth.evaluation import calibrated, compare_groups, evaluate_class_scores, inputs
 from jtruth.evaluation.calibrated import APART
 from tests.stats.test_elsewhere import RIGHT, simulated
 
@@ -152,7 +154,111 @@ def test_what_cannot_be_used_is_refused(sets):
     ):  # fmt: skip
         with pytest.raises(ValueError, match=why):
             jt.prevalence(labels, calibration=calibration)
-    with pytest.raises(ValueError, match="leave gold and assume out"):
-        jt.prevalence(labels, calibration=(old, truth), gold=np.full(400, -1))
-    with pytest.raises(ValueError, match="leave noise, prior, gold"):
-        jt.evaluate(z[:, 0], labels, calibration=(old, truth), prior=[0.5, 0.5])
+    pred, prior, by = z[:, 0], [0.5, 0.5], np.arange(400) % 2
+    for ask, given, what in (
+        ((jt.prevalence, labels), {"gold": by, "assume": "independent"}, "gold and assume"),
+        ((jt.evaluate, pred, labels), {"prior": prior, "method": "plug_in"}, "prior and method"),
+        ((compare_groups, pred, labels, by), {"gold": by}, "gold"),
+        ((jt.evaluate_scores, pred, labels), {"prior": prior}, "prior"),
+        ((evaluate_class_scores, np.eye(2)[pred], labels), {"gold": by}, "gold"),
+    ):
+        question, *data = ask
+        with pytest.raises(ValueError, match=f"calibration sets the error rates: leave {what} out"):
+            question(*data, calibration=(old, truth), **given)
+        with pytest.raises(ValueError, match="no calibration item is truly 'pass'"):
+            question(*data, calibration=(old, np.zeros(200, int)))
+
+
+def sub_labels(z, keep=slice(None)):
+    return named(z).restrict(np.arange(len(z))[keep])
+
+
+def test_groups_of_a_classifier(sets):
+    """Each group as if it were alone, by the gold where judges are perfect, and the judge's own labels."""
+    truth, z_cal, y, z = sets
+    rng, by = np.random.default_rng(8), np.where(np.arange(400) % 3 == 0, "x", "w")
+    pred = np.where(rng.random(400) < np.where(by == "x", 0.95, 0.7), y, 1 - y)
+    labels, calibration = named(z), (named(z_cal, task="old"), truth)
+    found = compare_groups(pred, labels, by, calibration=calibration)
+    for name in ("x", "w"):
+        alone = jt.evaluate(pred[by == name], sub_labels(z, by == name), calibration=calibration)
+        for one, same in ((found, alone), (found.in_sample, alone.in_sample)):
+            dist = one.values[name]
+            assert dist.mean == pytest.approx(same.accuracy.mean, abs=0.006)
+            assert dist.sd == pytest.approx(same.accuracy.sd, rel=0.1)
+    assert found.num_calibration == 200 and APART in found.assumption and found.p_better("x", "w") > 0.99
+    assert "200 verified calibration items set" in " ".join(str(found).split())
+    gold = compare_groups(pred, labels, by, gold=y)
+    y_cal = np.tile([0, 1], 4000)
+    sure = compare_groups(pred, named(y[:, None]), by, calibration=(named(y_cal[:, None], task="old"), y_cal))
+    for name in ("x", "w"):
+        assert sure.in_sample.values[name].mean == pytest.approx((pred == y)[by == name].mean(), abs=2e-3)
+        np.testing.assert_allclose(sure.values[name].interval(), gold.values[name].interval(), atol=0.012)
+    own = named(z[:, :1], workers=("a",)), (named(z_cal[:, :1], workers=("a",), task="old"), truth)
+    himself = compare_groups(z[:, 0], own[0], by, metric="recall", calibration=own[1])
+    assert any("error rates are assumed equal in all groups, so groups differ" in w for w in himself.warnings)
+    assert himself.values["x"].mean == pytest.approx(himself.values["w"].mean, abs=0.02)
+    jointly = compare_groups(z[:, 0], labels, by, metric="precision", calibration=calibration)
+    for name in ("x", "w"):
+        low, high = jointly.in_sample.values[name].interval(0.99)[:2]
+        assert low < (y == 1)[(by == name) & (z[:, 0] == 1)].mean() < high
+    lonely = np.where(np.arange(400) == 7, "one", "rest")
+    few = compare_groups(pred, labels, lonely, calibration=calibration)
+    low, high = few.values["one"].interval()[:2]
+    assert high - low > 0.5 and "'one' have fewer than 5 samples" in few.summary(full=True)
+    data = inputs.read_judged("compare_groups", pred, labels, {})
+    _, pair = calibrated.together(labels, calibration)
+    at_once, one = (
+        calibrated.by_calibration(data, pair, group=group).counts for group in (None, np.zeros(400, int))
+    )
+    np.testing.assert_array_equal(at_once, one)  # one group is no group
+
+
+def test_scores_as_by_known_error_rates_and_by_gold(sets):
+    """Very many calibration items know the rates; perfect judges know the classes."""
+    rng = np.random.default_rng(9)
+    y, z = simulated(rng, 300, [0.5, 0.5], RIGHT[:2, :1])
+    x, t = rng.normal(size=300) + 1.5 * y, np.repeat([0, 1], 40_000)
+    right = np.rint(40_000 * RIGHT[:2, 0]).astype(int)
+    old = np.concatenate([np.arange(40_000) >= right[0], np.arange(40_000) < right[1]]).astype(int)
+    asked = {"threshold": 0.75, "positive": "pass"}
+    found = jt.evaluate_scores(x, named(z), calibration=(named(old[:, None], task="old"), t), **asked)
+    psi = np.array([[RIGHT[0, 0], 1 - RIGHT[0, 0]], [1 - RIGHT[1, 0], RIGHT[1, 0]]])
+    share = found.counted.dist(attrgetter("share")).mean
+    known = jt.evaluate_scores(
+        x, named(z), noise=jt.noise.ConfusionMatrices(psi[None]), prior=[1 - share, share], **asked
+    )
+    pairs = [(one.auc, one.average_precision, one.asked[0].recall) for one in (found, known)]
+    for one, other in zip(*pairs, strict=True):
+        assert one.mean == pytest.approx(other.mean, abs=0.015) and one.sd == pytest.approx(
+            other.sd, rel=0.25
+        )
+    sure = jt.evaluate_scores(x, named(y[:, None]), calibration=(named(t[:, None], task="old"), t), **asked)
+    assert sure.in_sample.auc.mean == pytest.approx((x[y == 1][:, None] > x[y == 0]).mean(), abs=0.01)
+    assert sure.asked[0].specificity.mean == pytest.approx((x[y == 0] < 0.75).mean(), abs=0.02)
+    assert found.num_calibration == 80_000 and found.to_dict()["assumption"].endswith(APART)
+    gate = found.require("auc >= .5", "recall >= .99")
+    assert [row["verdict"] for row in gate.rows] == ["met", "not met"] and gate.exit_code == 3
+    with pytest.raises(
+        ValueError, match="there is no number 'area'; numbers: auc, average_precision, accuracy"
+    ):
+        found.require("area >= .5")
+
+
+def test_scores_of_three_classes():
+    rng, names = np.random.default_rng(10), [*"abc"]
+    y, t = rng.choice(3, 300, p=[0.5, 0.3, 0.2]), np.repeat(np.arange(3), 8000)
+    psi = np.array([[0.8, 0.1, 0.1], [0.2, 0.7, 0.1], [0.05, 0.15, 0.8]])
+    z, old = ((psi[of].cumsum(axis=1) < rng.random((len(of), 1))).sum(axis=1) for of in (y, t))
+    make = lambda of, task: jt.Labels.from_long(  # noqa: E731
+        [f"{task}{i}" for i in range(len(of))], ["a"] * len(of), np.array(names)[of], classes=names
+    )
+    x = rng.normal(size=(300, 3)) + 1.5 * np.eye(3)[y]
+    found = evaluate_class_scores(x, make(z, "new"), calibration=(make(old, "old"), t))
+    prior = np.array([found.weights[name] for name in names])
+    noise = jt.noise.ConfusionMatrices(psi[None])
+    known = evaluate_class_scores(x, make(z, "new"), noise=noise, prior=prior)
+    for name in names:
+        one, other = (each.each[name].auc for each in (found, known))
+        assert one.mean == pytest.approx(other.mean, abs=0.02) and one.sd == pytest.approx(other.sd, rel=0.3)
+    assert found.require("auc >= .5", "auc[b] >= .5").exit_code == 0

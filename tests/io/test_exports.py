@@ -22,11 +22,11 @@ FORMS = {  # how a file is read, and what is said of the rest
     "label_studio.json": ("Label Studio export, 2 annotators, choice field 'sentiment'", "1 cancelled anno"),
     "label_studio_min.json": (ROWS_OF_STUDIO,),
     "label_studio.csv": (ROWS_OF_STUDIO,),
-    "prodigy.jsonl": ("Prodigy export, 2 annotators, choices", "1 ignored questions were left out"),
+    "prodigy.jsonl": ("Prodigy export, 2 annotators, choices", "1 ignored question was left out"),
     "argilla.json": ("Argilla export, 2 annotators, question 'sentiment'",),
     "argilla_flat.json": ("Argilla export, 2 annotators, question 'sentiment'",),
-    "argilla_feedback.jsonl": ("Argilla export, 2 annotators, question 'sentiment'", "1 discarded responses"),
-    "mturk.csv": ("Mechanical Turk batch, 2 annotators, answer 'sentiment'", "1 rejected assignments"),
+    "argilla_feedback.jsonl": ("Argilla export, 2 annotators, question 'sentiment'", "1 discarded response"),
+    "mturk.csv": ("Mechanical Turk batch, 2 annotators, answer 'sentiment'", "1 rejected assignment was"),
     "mturk_json.csv": ("Mechanical Turk batch, 2 annotators, answer 'sentiment'",),
     "wide.csv": ("a wide table: 2 labelers 'ann', 'bob'; sample 'item'",
                  "Column 'gold' holds verified labels by its name, so it is not a labeler",
@@ -63,7 +63,7 @@ def test_doccano_by_a_file_for_each_user(tmp_path):
     files = {f"{who}.jsonl": (FOLDER / f"doccano_{who}.jsonl").read_text() for who in ("ann", "bob")}
     labels = read_labels(zipped(tmp_path / "export.zip", files))
     same(labels)
-    assert labels.workers == ("ann", "bob") and "1 documents without a label" in " ".join(labels.notes)
+    assert labels.workers == ("ann", "bob") and "1 document without a label" in " ".join(labels.notes)
     alone = read_labels(FOLDER / "doccano_ann.jsonl")
     assert alone.num_labelers == 1 and [row[0] for row in names(alone)] == ANN
     old = read_labels(FOLDER / "doccano_old.jsonl")
@@ -92,7 +92,7 @@ def test_parquet_frames_and_matrices(tmp_path):
 def test_wide_tables_are_long_ones_with_empty_cells(write):
     content = "key,NA,02,x\n007,0,1,\n7,1,1,0\n8,NA,0,1\n9,1,,0\n"
     labels = read_labels(write(content), task="key")  # NA is a cell of who was not asked, and it is said
-    assert any("1 of 10 rows have no label and were left out" in note for note in labels.notes)
+    assert any("1 of 10 rows has no label and was left out" in note for note in labels.notes)
     named = read_labels(write(content), task="key", classes=("0", "1", "NA"))
     assert named.num_labels == 10 and named.counts()[2].tolist() == [1, 1, 1]
     assert labels.tasks == ("007", "7", "8", "9") and labels.workers == ("NA", "02", "x")

@@ -108,7 +108,7 @@ def test_inspect_numbers_letters_and_several_values(read):
     with pytest.raises(ValueError, match="different scales"):
         read(log(sample(1, {"s": 0.25, "t": 4}), sample(2, {"s": 1, "t": 5})))
     several = log(sample(1, {"s": {"fair": "C", "kind": "I"}}), sample(2, {"s": {"fair": "I"}}))
-    with pytest.raises(ValueError, match=r"several scores could be .*: 'fair', 'kind'. Choose one, .* fair"):
+    with pytest.raises(ValueError, match=r"several scores .*'fair', 'kind'. .*--label fair or --label kind"):
         read(several)
     assert read(several, "fair").label == ["C", "I"] and read(several, "kind").label == ["I"]
     both = log(sample(1, {"s": {"fair": "C"}, "t": "I"}))
@@ -318,8 +318,12 @@ def test_lists_of_ratings(read):
     record = {"id": "d", "scores": ["a"], "turker_annotations": [{"fluency": 1, "relevance": 3}],
               "expert_annotations": [{"fluency": 4, "relevance": 2}, {"fluency": 5}]}
     found = lines([record | {"model_id": "M1"}, record | {"model_id": "M2"}])
+    rows = read(found)
+    assert rows.task[:3] == ["d | fluency | M1", "d | relevance | M1", "d | fluency | M1"]
+    assert rows.label == list("13425") * 2 and rows.more["quality"][:2] == ["fluency", "relevance"]
+    assert "--label fluency" in " ".join(rows.notes)
     with pytest.raises(ValueError, match="several ratings could be the label: 'fluency', 'relevance'"):
-        read(found)
+        read(found.replace('"relevance": 3', '"relevance": 80'))
     rows = read(found, "fluency")
     assert rows.worker == ["turker 1", "expert 1", "expert 2"] * 2 and rows.label == ["1", "4", "5"] * 2
     assert rows.task == ["d | M1"] * 3 + ["d | M2"] * 3

@@ -27,7 +27,7 @@ def test_its_export_is_read(export):
     labels = read_labels(export)
     assert (labels.tasks, labels.workers, labels.num_labels) == (("0", "1"), ("ann", "bob"), 3)
     notes = " ".join(labels.notes)
-    assert "Read as Tally export, 2 voters" in notes and "1 votes without a label were left out" in notes
+    assert "Read as Tally export, 2 voters" in notes and "1 vote without a label was left out" in notes
 
 
 def test_commands_read_it_too(export):

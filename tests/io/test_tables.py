@@ -62,7 +62,7 @@ def test_missing_labels_can_be_dropped(write):
     labels = read_labels(path, missing="drop")
     assert labels.tasks == ("1", "3") and labels.num_labels == 2
     assert labels.notes[0].startswith("2 of 4 rows have no label")
-    assert "1 tasks have no label and were left out: '2'." in labels.notes
+    assert "1 task has no label and was left out: '2'." in labels.notes
     named = read_labels(write("task,worker,label\n1,a,None\n2,a,Some\n"), classes=["None", "Some"])
     assert named.label.tolist() == [0, 1]
 

@@ -180,5 +180,3 @@ def test_what_cannot_be_a_density_is_a_sentence(crowd):
     assert u["pi"].shape == (2, 1) and np.isfinite(latent.log_density(u, of_groups, grouped))
     with pytest.raises(ValueError, match="random_effect is no table"):
         learning.joint_model(labels, Y, dependence="random_effect")
-    with pytest.raises(ValueError, match=r"give priors\.diagonal too"):
-        learning.joint_model(labels, Y, priors=DirichletPriors(pseudo_counts=np.ones((3, 2, 2))))

@@ -122,7 +122,7 @@ REFUSED = {
     "a matrix": ({"labels": np.zeros((3, 2), int)}, "labels is a ndarray; it looks like a label matrix"),
     "no label": ({"labels": from_matrix(np.full((4, 3), -1), 2)}, "labels has no label"),
     "short gold": ({"gold": np.array([0, 1])}, "gold must have shape (24,)"),
-    "gold of no class": ({"gold": np.full(SIZE, 2)}, "gold[0] is 2 (24 such entries"),
+    "gold of no class": ({"gold": np.full(SIZE, 2)}, "gold[0] is 2 (24 such"),
     "gold of decimals": ({"gold": np.zeros(SIZE)}, "gold must hold class codes 0 to 1; got dtype float64"),
 }
 BAD_PRIORS = {

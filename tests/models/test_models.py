@@ -23,8 +23,8 @@ from jtruth.labels import Labels
 from jtruth.latent import NutsSettings
 from jtruth.latent.infer import nuts
 from jtruth.learning.annotation import bayes
-from jtruth.learning.annotation.functions import NAMES
-from jtruth.learning.annotation.models import SPECS, prepare
+from jtruth.learning.annotation.functions import NAMES, SPECS
+from jtruth.learning.annotation.models import prepare
 from jtruth.learning.annotation.posterior import merged_rows
 from jtruth.learning.joint.posterior import fit_joint
 from jtruth.noise import Symmetric
@@ -83,7 +83,9 @@ def test_density_is_that_of_fit_nuts(model):
     hyper = prepare(SPECS[name], 2, 5, None)
     with nuts.numpyro_block():
         seen, _ = merged_rows(labels)
-        expected = log_density(bayes.MODELS[name], (seen, hyper), {"num_labelers": 5}, p)[0]
+        expected = log_density(bayes.numpyro_model(*SPECS[name][:2]), (seen, hyper), {"num_labelers": 5}, p)[
+            0
+        ]
     density = lambda z: log_density(model, (z,), {"num_classes": 2}, p)[0]  # noqa: E731
     for found in (density(labels), density(z), jax.jit(density)(jnp.asarray(z))):
         assert float(found) == pytest.approx(float(expected), rel=1e-9)
@@ -164,7 +166,9 @@ def test_a_function_of_ones_own_has_its_density_in_coordinates():
     x = {"prior": jnp.array([0.3]), "confusion": jnp.linspace(-1, 1, 10).reshape(5, 2, 1)}
     with nuts.numpyro_block():
         found, expected = (
-            potential_energy(bayes.resolve(m, labels)[2], (seen, hyper), {"num_labelers": 5}, x)
+            potential_energy(
+                bayes.numpyro_model(*bayes.resolve(m, labels)[1][:2]), (seen, hyper), {"num_labelers": 5}, x
+            )
             for m in (dawid_skene_of_ones_own, "dawid_skene")
         )
     assert float(found) == pytest.approx(float(expected), rel=1e-10)

@@ -1,12 +1,11 @@
 """Gibbs sweeps as one XLA program, for accelerators and for samples that several devices share.
 
-A block of sweeps is one loop of a compiled program. The distribution is that of the host (`kernel.sweep`,
-which both run); the numbers are others, of a JAX key that the chain carries. On a CPU sweeps of NumPy are
-quicker.
+A block of sweeps is one loop of a compiled program. It has the distribution of the host's (`kernel.sweep`,
+which both run), with other random numbers. On a CPU, NumPy is quicker.
 
-A row that stands for m samples is m rows here: binomial numbers compile for seconds. With a mesh each device
-draws the samples of its shard by a key into which the shard's number is folded, and counts are added up once
-a sweep. Arrays of samples have a leading axis of shards, filled up with samples on which nothing was seen.
+A row that stands for m samples is m rows here, because binomial numbers compile for seconds. With a mesh each
+device draws the samples of its shard by a key of its own, and counts are added up once a sweep. Arrays of
+samples have a leading axis of shards, filled up with samples on which nothing was seen.
 """
 
 from functools import partial
@@ -29,13 +28,12 @@ _KEYS = 128  # of a sweep: the next one's, the samples', and one for each draw o
 
 
 class Shapes:
-    """What a program is compiled for beside the shapes of its arrays; equal ones share a program."""
+    """What a program is compiled for, besides the shapes of its arrays; equal ones share a program."""
 
     def __init__(self, problem: kernel.Problem):
         self.blocks = tuple(problem.blocks.values())
         self.pooled = problem.pooled
-        self.alike = tuple(_structure(group, np.zeros(group[1].prior.shape[-1]), None)
-                           for group in problem.alike)  # fmt: skip
+        self.alike = tuple(_structure(group, np.zeros(group[1].prior.shape[-1])) for group in problem.alike)
         groups = [(here.start, tuple(raters)) for here, raters in (*self.pooled, *self.alike)]
         self.mark = digest(self.blocks, groups)
 
@@ -46,10 +44,10 @@ class Shapes:
         return hash(self.mark)
 
 
-def _structure(group: Any, log_share: Any, known: Any) -> kernel.Group:
-    """With another of what follows the labels: that is an argument of the program, not part of it."""
+def _structure(group: Any, log_share: Any) -> kernel.Group:
+    """The group with other shares, which follow the labels: they are arguments of the program."""
     here, raters = group
-    return here, raters._replace(alike=raters.alike._replace(log_share=log_share, known=known))
+    return here, raters._replace(alike=raters.alike._replace(log_share=log_share))
 
 
 # Samples in S shards: columns (S, seen, samples), what was seen on a sample, padded with the number of
@@ -63,7 +61,7 @@ class Data(NamedTuple):
     parts: tuple[Part, ...]
     place: Any  # (columns, states) which probability a column uses in a state; P for none
     concentration: Any  # (P,)
-    alike: Any  # of each family: log share of the symbols, earlier labels of known class or None; then groups
+    alike: Any  # of each family: log share of the symbols; in an engine: the groups
     # of an engine only
     blocks: tuple = ()
     pooled: tuple = ()
@@ -71,7 +69,7 @@ class Data(NamedTuple):
     axis: str | None = None  # of the mesh
 
     def count_probabilities(self, symbols: Any) -> Any:
-        """Counts that belong to each probability, (chains, P), of one shard."""
+        """Counts of each probability, (chains, P), of one shard."""
         place, size = self.place.ravel(), self.concentration.size
         flat = symbols.reshape(place.size, -1)
         return jnp.zeros((size + 1, flat.shape[1]), flat.dtype).at[place].add(flat)[:size].T
@@ -108,10 +106,9 @@ class Program(NamedTuple):
 
 
 def draw_part(part: Part, table: Any, key: Any) -> tuple[Any, Any]:
-    """States of the samples of one shard, given log p(column | state), (chains, states, columns and none).
+    """States of the samples of one shard, from log p(column | state), (chains, states, columns and none).
 
-    Returns:
-        Samples behind every (column, state, chain), and p(state) of each summed over the chains.
+    Returns samples by (column, state, chain), and p(state) of each summed over the chains.
     """
     (chains, states, width), (columns, offset) = table.shape, part
     bits = jax.random.bits(key, (chains, columns.shape[1]), jnp.uint32)
@@ -143,7 +140,7 @@ def draw_part(part: Part, table: Any, key: Any) -> tuple[Any, Any]:
 
 
 def program_of(problem: kernel.Problem, wanted: bool | None = None, mesh: Any = None) -> Program | None:
-    """What XLA needs, or None where NumPy is to sweep; `wanted` None is "on an accelerator", or with a mesh.
+    """The program, or None where NumPy sweeps; `wanted` None: on an accelerator, or with a mesh.
 
     Raises:
         ValueError: a mesh over no or several axes, or one for NumPy.
@@ -157,7 +154,7 @@ def program_of(problem: kernel.Problem, wanted: bool | None = None, mesh: Any = 
         return None
     parts, row = laid_out(problem, 1 if mesh is None else mesh.shape[axis])
     families: list[Any] = [raters.alike for _, raters in problem.alike]
-    alike = tuple((family.log_share, family.known) for family in families)
+    alike = tuple(family.log_share for family in families)
     data = Data(parts, problem.place.astype(np.int32), problem.concentration, alike)
     with jax.enable_x64(True):
         where = None if mesh is None else jax.tree.map(lambda s: NamedSharding(mesh, s), _specs(data, axis))
@@ -178,7 +175,7 @@ def laid_out(problem: kernel.Problem, shards: int) -> tuple[tuple[Part, ...], tu
 
 
 def _part(problem: kernel.Problem, rows: np.ndarray, shards: int) -> Part:
-    """Samples like these rows of the problem; -1 is one on which nothing was seen."""
+    """These rows of the problem as samples; -1 is one on which nothing was seen."""
     design = sparse.csr_array(problem.design[rows[rows >= 0]])
     often = design.data.astype(np.int64)
     seen = np.add.reduceat(np.append(often, 0), design.indptr[:-1]) * (np.diff(design.indptr) > 0)
@@ -197,7 +194,7 @@ def _part(problem: kernel.Problem, rows: np.ndarray, shards: int) -> Part:
 def run(program: Program, chain: dict, sweeps: int, most: int) -> tuple[dict, dict, np.ndarray]:
     """Some sweeps of all chains, at most `most`, for which the program is compiled.
 
-    Gives the chain; "log_theta", "symbols", "alike0", ... of every sweep; and p(state | the rest) (states,
+    Returns the chain; "log_theta", "symbols", "alike0", ... of every sweep; and p(state | the rest) (states,
     rows), summed over sweeps and chains.
     """
     with jax.enable_x64(True):
@@ -218,7 +215,6 @@ def _specs(data: Data, axis: str) -> Data:
 
 @partial(jax.jit, static_argnames=("shapes", "most", "mesh"))
 def _compiled(shapes: Shapes, data: Data, chain: dict, sweeps: Any, *, most: int, mesh: Any) -> Any:
-    """`block` on one device, or on those of a mesh."""
     axis = None if mesh is None else mesh_axis(mesh)
     everywhere = PartitionSpec()
 
@@ -237,12 +233,12 @@ def _compiled(shapes: Shapes, data: Data, chain: dict, sweeps: Any, *, most: int
 
 
 def block(shapes: Shapes, data: Data, chain: dict, sweeps: Any, most: int, axis: str | None) -> Any:
-    """Some sweeps of one shard, without its leading axis: pure, traced once for all numbers of sweeps.
+    """Some sweeps of one shard, without its leading axis; traced once for all numbers of sweeps.
 
     Counts are added up over the axis. Returns the chain, what is kept of every sweep (most, ...), and sums of
     p, (states, rows) of each part.
     """
-    alike = tuple(_structure(g, a, b) for g, (a, b) in zip(shapes.alike, data.alike, strict=True))
+    alike = tuple(map(_structure, shapes.alike, data.alike))
 
     def one(step: Any, carry: Any) -> Any:
         chain, kept, p = carry

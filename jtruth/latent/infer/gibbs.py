@@ -1,9 +1,9 @@
-"""Gibbs sampling of latent-class models: draws of states and probabilities until they are good enough.
+"""Gibbs sampling of latent-class models.
 
 Given the states every row of probabilities is Dirichlet, given the probabilities the states of the samples
-are independent. A sweep draws both in turn, in NumPy on the host: 4 to 32 chains run side by side, as many as
-cost little more than four. With a mesh or on an accelerator XLA does it (`device`). The same key gives the
-same draws to the last bit, and so does a run that was killed and resumed.
+are independent. A sweep draws both in turn, in NumPy: 4 to 32 chains side by side, as many as cost little
+more than four. With a mesh or on an accelerator XLA does it (`device`). The same key gives the same draws to
+the last bit, also when a run was resumed.
 """
 
 from collections.abc import Callable
@@ -40,7 +40,7 @@ class Digest(NamedTuple):
 
 
 class GibbsRun(NamedTuple):
-    """Draws (chains, sweeps, ...) and how they came about."""
+    """Draws (chains, sweeps, ...) and their diagnostics."""
 
     draws: dict[str, np.ndarray]
     large: dict[str, np.ndarray]  # every `thin`-th sweep
@@ -69,15 +69,15 @@ def run_gibbs(
 
     Args:
         model, observed: see `model`.
-        key: of whatever is drawn: a whole number or a JAX key; 0 if None.
+        key: a whole number or a JAX key; 0 if None.
         start: state probabilities from which EM starts.
-        away: from the mode that EM finds, (states, rows), to where the second half of the chains starts
-            instead; None: all start at the mode.
-        digest: what is kept of a block of draws, (chains, sweeps, ...), and what of it must converge. It is
-            given "pi", "weights", "raters0", ... as far as the model has them; "table0", ... (states, raters
-            * symbols), how many samples of each state got each symbol; of rows that are alike "families0",
-            ... (families, 4), see `alike`; of rows around common ones "common0", ... (rows, symbols), see
-            `kernel`; where the class prior is drawn "samples" (states, 1), how many are in each state.
+        away: from the mode of EM, (states, rows), to the start of the second half of the chains; None: all
+            start at the mode.
+        digest: what is kept of a block of draws, (chains, sweeps, ...), and what of it must converge. It gets
+            "pi", "weights", "raters0", ... as far as the model has them; "table0", ... (states, raters *
+            symbols), samples of each state with each symbol; of rows that are alike "families0", ...
+            (families, 4), see `alike`; of common rows "common0", ... (rows, symbols), see `kernel`; where the
+            class prior is drawn "samples" (states, 1), the number in each state.
         effort: when to stop.
 
     Raises:
@@ -108,7 +108,7 @@ def run_gibbs(
 
 
 def run_of(store: Store, convergence: Convergence, **more: Any) -> GibbsRun:
-    """What was kept, and how it came about."""
+    """The draws with their means over all sweeps."""
     total = convergence.num_sweeps
     means = {name: a / total for name, a in store.large_sum.items()}
     states = (np.asarray(store.state_sum) / total).T
@@ -118,7 +118,7 @@ def run_of(store: Store, convergence: Convergence, **more: Any) -> GibbsRun:
 
 @dataclass
 class GibbsMover:
-    """Chains of one problem: how many samples are behind every (column, state), and rows where pooled."""
+    """Chains of one problem: samples behind every (column, state), and rows where pooled."""
 
     problem: kernel.Problem
     mode: np.ndarray  # (states, rows) where the chains start
@@ -155,7 +155,7 @@ class GibbsMover:
         return chain
 
     def settle(self, chain: Arrays) -> Arrays:
-        """Chains from another start go on from the others where their mode has no weight."""
+        """Chains whose mode has no weight continue from the others."""
         if self.other is None:
             return chain
         source = sources(self.problem, chain["symbols"])
@@ -180,10 +180,7 @@ class GibbsMover:
 
 
 def named_draws(problem: kernel.Problem, seen: Arrays) -> Arrays:
-    """A block of draws by name, (chains, sweeps, ...): "pi", "weights", "raters0", "table0", "families0"..
-
-    `seen` are the arrays of every sweep, (sweeps, ...), as a chain names them, and "log_theta".
-    """
+    """A block of draws by name, (chains, sweeps, ...), from arrays (sweeps, ...) and "log_theta"."""
     theta, draws = np.exp(np.moveaxis(seen["log_theta"], 0, 1)), {}
     for name, (first, shape) in problem.blocks.items():
         part = theta[:, :, first : first + int(np.prod(shape))]
@@ -202,11 +199,11 @@ def named_draws(problem: kernel.Problem, seen: Arrays) -> Arrays:
 def sources(
     problem: kernel.Problem, symbols: Float[np.ndarray, "columns states chains"]
 ) -> Int[np.ndarray, " chains"]:
-    """The chain that each one goes on from: itself, or one in the best mode where its own has no weight.
+    """The chain that each one continues from: itself, or one in the best mode where its own has no weight.
 
-    The weight of a mode is its height times its volume: the likelihood, and about half a log of a ratio of
-    widths for each of P free probabilities. A chain that is more than P / 2 + 10 below the best sits where
-    nothing is, and goes on from there: its start has no say in the posterior. Of nearer modes R-hat speaks.
+    The weight of a mode is its height times its volume, about half a log of a ratio of widths for each of P
+    free probabilities. So a chain more than P / 2 + 10 below the best has no weight. R-hat shows nearer
+    modes.
     """
     counts = problem.count_probabilities(symbols)
     means = kernel.posterior_means(problem, problem.concentration + counts)
@@ -222,10 +219,7 @@ def sources(
 
 
 def numbers_of(problem: kernel.Problem) -> float:
-    """Numbers that one sweep of one chain computes: two sparse products, the states, the rows by gammas.
-
-    Rows that are alike have Beta functions besides, each of them worth dozens of numbers.
-    """
+    """Numbers that one sweep of one chain computes: two sparse products, the states, and the rows."""
     (columns, states), rows = problem.place.shape, problem.multiplicity.size
     of_rows = _GAMMA * problem.concentration.size + _BETA * sum(r.prior.size for _, r in problem.alike)
     return float(states * (2 * problem.design.nnz + 6 * rows + columns) + of_rows)

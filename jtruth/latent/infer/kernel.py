@@ -1,23 +1,23 @@
 """One Gibbs sweep, and EM for the start, for any `LatentModel`; all chains at once.
 
-What is drawn in a sweep and in which order is written once (`sweep`). Whoever can count, draw Dirichlet rows
-and draw states, an engine, makes it: a `Problem` in NumPy, and one in a traced program of JAX (`device`).
+`sweep` is written once. An engine that can count, draw Dirichlet rows and draw states runs it: a `Problem` in
+NumPy, or `device.Data` in a traced program of JAX.
 
 All probabilities of a model lie in one flat vector of Dirichlet rows: pi, the stratum weights, the matrices.
 All observations lie in one sparse matrix `design` (rows, columns): a column is "rater t gave symbol k", or
-the column of ones through which pi and the weights enter. `place[column, state]` says which probability a
+the column of ones through which pi and the weights enter. `place[column, state]` is the probability that a
 column uses in a state. Then everything is two sparse products:
 
   log weight of the states of a row = design @ log theta[place]           (rows, states)
   counts that belong to a probability = tie @ (design.T @ state counts)   (probabilities,)
 
-Of rows that raters have in common, theta[t, r] ~ Dirichlet(a G[r]), G[r] ~ Dirichlet(g[r]), everything about
-G[r] is in n raters and L[k] = sum_t log theta[t, r, k]:
+Rows around common ones, theta[t, r] ~ Dirichlet(a G[r]), G[r] ~ Dirichlet(g[r]), depend on G[r] by n raters
+and L[k] = sum_t log theta[t, r, k]:
 
   log p(G[r] | theta) = n log Gamma(a) + sum_k [(a G_k - 1) L_k - n log Gamma(a G_k) + (g_k - 1) log G_k]
 
 Metropolis steps move log G at a scale drawn anew each time over two powers of ten. Raters without labels are
-left out: their rows are drawn from the prior and would only slow G down.
+left out, since their rows are drawn from the prior.
 """
 
 from collections.abc import Iterator
@@ -69,7 +69,7 @@ class Problem:
 
     @cached_property
     def only_symbol(self) -> np.ndarray | None:
-        """(rows,) where every row has one column: there is nothing to add up."""
+        """(rows,) the column of each row, where every row has one."""
         return self.design.indices if (self.design.sum(axis=1) == 1).all() else None
 
     @cached_property
@@ -106,11 +106,11 @@ class Problem:
 
     @cached_property
     def parts(self) -> dict[int, list["Problem"]]:
-        """By number of chains, what `in_parts` gives, once it was asked for."""
+        """A cache of `in_parts`, by number of chains."""
         return {}
 
     def count_probabilities(self, symbols: np.ndarray) -> np.ndarray:
-        """Counts that belong to each probability, (chains, P)."""
+        """Counts of each probability, (chains, P)."""
         return np.ascontiguousarray((self.tie @ symbols.reshape(-1, symbols.shape[2])).T)
 
     def draw_dirichlet_logs(self, concentration: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -135,7 +135,7 @@ class Problem:
 
 
 def flatten(model: LatentModel, observed: Observed) -> Problem:
-    """Lay a model and its data out for the sampler."""
+    """The model and its data in one flat layout."""
     names, priors, seen, places = zip(*_laid_out(model, observed), strict=True)
     first = np.cumsum([0, *(prior.size for prior in priors)])
     ends = np.cumsum([len(place) for place in places]).tolist()
@@ -161,10 +161,7 @@ def flatten(model: LatentModel, observed: Observed) -> Problem:
 
 
 def _laid_out(model: LatentModel, observed: Observed) -> Iterator[tuple[str, np.ndarray, Any, np.ndarray]]:
-    """By block: name, concentrations, columns (rows, columns), and which probability each uses in a state.
-
-    Numbers of probabilities are those inside the block; -1 for none.
-    """
+    """By block: name, concentrations, columns (rows, columns), and places inside the block (-1: none)."""
     rows, state_class = observed.offset.shape[1], model.state_class
     if not model.class_fixed:
         group = np.zeros(rows, np.int64) if observed.group is None else observed.group
@@ -204,10 +201,7 @@ def log_rows(problem: Problem, log_theta: np.ndarray) -> np.ndarray:
 
 
 def state_probabilities(problem: Problem, log_theta: np.ndarray) -> np.ndarray:
-    """p(state | the rest) of every row, (states, chains, rows), from log_theta (chains, P).
-
-    Where every row has one column only, they are products of two numbers, and logs are not needed.
-    """
+    """p(state | the rest) of every row, (states, chains, rows), from log_theta (chains, P)."""
     if problem.only_symbol is not None:
         p = np.exp(log_probabilities(problem, log_theta).transpose(1, 2, 0)).take(problem.only_symbol, axis=2)
         p *= problem.weight[:, None, :]
@@ -221,10 +215,10 @@ def state_probabilities(problem: Problem, log_theta: np.ndarray) -> np.ndarray:
 
 
 def in_parts(problem: Problem, chains: int) -> list[Problem]:
-    """The same rows, some at a time: as many as stay in a processor's cache with the numbers of their states.
+    """The same rows in parts that stay in a processor's cache; a sweep from memory takes three times as long.
 
-    From memory a sweep takes almost three times as long. Rows in several parts are many: p(state) is float32,
-    whose last digit is far below what one sample tells; sums over parts are float64.
+    With several parts p(state) is float32, whose last digit is far below the information of one sample; sums
+    over parts are float64.
     """
     rows, (columns, states) = problem.multiplicity.size, problem.place.shape
     number = -(-rows // max(_CACHED // (states * chains), columns))
@@ -305,8 +299,8 @@ def em(
 ) -> tuple[np.ndarray, int]:
     """State probabilities (states, rows) at a mode, from a start of the same shape, and the number of steps.
 
-    With Dirichlet(1 + concentration) rows this is EM for the mode; it serves as a start only. Pooled rows
-    keep the concentrations they have at the mean of G.
+    With Dirichlet(1 + concentration) rows this is EM for the mode. Pooled rows keep the concentrations at the
+    mean of G.
     """
     p, step = start[:, None, :], 0
     while step < max_steps:
@@ -348,8 +342,7 @@ def draw_common_rows(
 ) -> tuple[Any, list[Any]]:
     """Concentrations (chains, P) of all rows, after a move of every log G (chains, rows, symbols).
 
-    `problem` has `concentration` (P,) and `pooled`; `log_theta` (chains, P) are the rows as last drawn,
-    `counts` (chains, P) what they were drawn from.
+    `log_theta` (chains, P) are the rows as last drawn, `counts` (chains, P) what they were drawn from.
     """
     xp = namespace(log_theta)
     concentration, moved = xp.broadcast_to(problem.concentration, log_theta.shape), []

@@ -1,16 +1,15 @@
-"""Where tempering starts if the prior is far away: a mixture of Student's t about the modes of the posterior.
+"""Starts for tempering if the prior is far away: a mixture of Student's t around the modes of the posterior.
 
-Points of the prior, and its middle, climb to the modes that they reach (L-BFGS; points do not meet, so they
-climb as one). Each mode gets a t distribution with the curvature there, by differences of gradients, and the
-weight that Laplace's approximation gives it. What is approximate here costs time and nothing else: tempering
-weighs every point by the posterior over this distribution. A mode that no point climbs to is overlooked.
+Points of the prior, and its mean, climb to modes by L-BFGS, all in one run. Each mode gets a t distribution
+with the curvature there, by differences of gradients, and the weight of Laplace's approximation. Errors of
+the approximation cost time only, since tempering weights every point by the posterior over this density; but
+a mode to which no point climbs is overlooked.
 
-This is for one level in each class and many labels: with levels the posterior is often a ridge, and where
-labels are few t distributions are far too narrow.
+This is for one level in each class and many labels: with levels the posterior is often a ridge, and with few
+labels t distributions are far too narrow.
 """
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -20,6 +19,7 @@ import scipy
 from jaxtyping import Array, Float
 from scipy.special import gammaln, softmax
 
+from jtruth._cache import kept_jit
 from jtruth.latent import density
 from jtruth.latent.density import Seen
 from jtruth.latent.model import Arrays, Kind, Model
@@ -28,7 +28,7 @@ MODES = 4  # that are kept at most
 _CLIMBERS = 16  # points that climb
 _STEPS = 400  # of all climbers together
 _FREEDOM = 8.0  # degrees of freedom of the t distributions
-_WIDER = 1.1  # than the curvature says
+_WIDER = 1.1  # than the curvature
 _APART = 0.3  # standard deviations in each coordinate, root mean square, between modes that are two
 _WITHOUT = 20.0  # log weight below the best, from which a mode is left out
 _NEWTON, _NUDGE = 3, 0.03  # steps to the top, and the difference of coordinates that shows the curvature
@@ -37,7 +37,7 @@ _FLATTEST = 0.05  # least curvature of a mode, 1 / variance: the priors' own is 
 
 
 class Start(NamedTuple):
-    """A mixture of t distributions, K of them."""
+    """A mixture of K t distributions."""
 
     log_weight: Any  # (K,) with all constants of the density
     centre: Any  # (K, size)
@@ -45,7 +45,7 @@ class Start(NamedTuple):
     whiten: Any  # (K, size, size) their inverses
 
     def log_density(self, x: Float[Array, "size P"]) -> Float[Array, " P"]:
-        """Of points, in a traced program."""
+        """Log density of points, in a traced program."""
         size = x.shape[0]
         t = jnp.einsum("kij,kjp->kip", self.whiten, x[None] - self.centre[:, :, None])
         fall = 0.5 * (_FREEDOM + size) * jnp.log1p((t**2).sum(axis=1) / _FREEDOM)
@@ -86,7 +86,7 @@ def start_of(model: Model, rng: np.random.Generator) -> Start | None:
 
 
 def mixture(modes: list[tuple[float, np.ndarray, np.ndarray]]) -> Start:
-    """t distributions about modes of these log weights, filled up with copies without weight."""
+    """t distributions around modes with these log weights, filled up with copies without weight."""
     size = modes[0][1].size
     weight = np.full(MODES, -np.inf)
     weight[: len(modes)] = [w for w, _, _ in modes]
@@ -122,7 +122,7 @@ def _slopes(model: Model) -> Slopes:
 
 
 def _climbed(slopes: Slopes, x: Float[np.ndarray, "size P"]) -> Float[np.ndarray, "size P"]:
-    """Tops that the points reach, or where they are when the steps are used up."""
+    """Where the points end."""
 
     def negative(flat: np.ndarray) -> tuple[float, np.ndarray]:
         value, slope = slopes(flat.reshape(x.shape))
@@ -136,10 +136,8 @@ def _climbed(slopes: Slopes, x: Float[np.ndarray, "size P"]) -> Float[np.ndarray
 def polished(slopes: Slopes, x: Float[np.ndarray, " size"]) -> tuple[np.ndarray, np.ndarray]:
     """The top by Newton steps, and a lower triangle L, L L' the inverse of the curvature there.
 
-    Of a step and its halves the one that leads highest is taken, and none unless it leads up: where the
-    density is flat or a saddle the whole step goes to places that floats cannot hold. L is NaN where that is
-    so at the end too: with few labels of a labeler the density rises along narrow ridges that hold little of
-    the posterior, and a t distribution about a point there would be a guess.
+    The best of a step and its halves is taken, if it leads up. L is NaN where the density is flat or a saddle
+    at the end: with few labels of a labeler it rises along narrow ridges with little of the posterior's mass.
     """
     for _ in range(_NEWTON):
         values, vectors = _curvature(slopes, x)
@@ -168,7 +166,7 @@ def _curvature(slopes: Slopes, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.linalg.eigh(0.5 * (curvature + curvature.T))
 
 
-@partial(jax.jit, static_argnames=("kind",))
+@kept_jit("kind")
 def _heights(kind: Kind, arrays: Arrays, seen: Seen, x: Any) -> tuple[Any, Any]:
     """Log posterior of every point, up to what does not depend on it, and its gradient."""
 

@@ -1,21 +1,20 @@
-"""Draws of the posterior from the normal distribution around its mode, weighed; NumPy, nothing is compiled.
+"""Weighted draws of the posterior from a normal distribution around its mode; NumPy, nothing is compiled.
 
 Every Dirichlet row p of a model is softmax(theta), so its concentrations a make the mode of the posterior the
-mean of Dirichlet(n + a) where the states are known (MacKay 1998). The curvature there is what would be known
-if the states were, less what is lost by not knowing them (Louis 1982). With x_i[s] the numbers of times that
-row i of the data uses each probability in state s, and rho_i[s] the probability of the state at the mode,
+mean of Dirichlet(n + a) where the states are known (MacKay 1998). The curvature there is the information with
+known states, less the loss by not knowing them (Louis 1982). With x_i[s] the numbers of times that row i of
+the data uses each probability in state s, and rho_i[s] the probability of the state at the mode,
 
     information = sum over rows p of (n + A) (diag(p) - p p^T)  -  D [sum_i m_i Cov_rho(x_i)] D^T,
 
 n the expected count of a row of probabilities, A the total of its concentrations, m_i the samples behind row
-i, and D x = x - p times the sum of x, row by row. Draws are made to have that spread around the mode
-(`Dist`). Each is weighed by the posterior over the density that it was drawn from, and as many are drawn
-again by these weights: what remains of the normal distribution is the tails that it does not reach. The
-largest weights, smoothed (Vehtari et al. 2024), and what all are worth say whether they matter: below
-`good_shape` of Pareto's k and above `_WORTH` the draws are those of the posterior, and the mean of the
-weights is the evidence. Given each, states are drawn as in Gibbs sampling.
+i, and D x = x - p times the sum of x, row by row. Draws have that spread around the mode (`Dist`), and are
+weighted by the posterior over their density; as many are drawn again by these weights. If the largest
+weights, smoothed (Vehtari et al. 2024), have a Pareto k below `good_shape`, and all are worth more than
+`_WORTH`, the draws are those of the posterior, and the mean of the weights is the evidence. States are drawn
+as in Gibbs sampling.
 
-A distribution around one mode knows nothing of others (`learning.joint.guard`).
+A distribution around one mode ignores other modes (`learning.joint.guard`).
 """
 
 import time
@@ -72,7 +71,7 @@ Mode = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 def mode_of(problem: kernel.Problem, start: Float[np.ndarray, "states rows"], tol: float = 1e-7) -> Mode:
-    """The mode that EM climbs to from state probabilities."""
+    """The mode that EM finds from state probabilities."""
     states, _ = kernel.em(problem, start, max_steps=_MOST_STEPS, tol=tol)
     symbols = kernel.count_symbols(problem, (states * problem.multiplicity)[:, None, :])
     total = problem.concentration + problem.count_probabilities(symbols)
@@ -91,11 +90,10 @@ def run_normal(
     model: LatentModel, observed: Observed, *, key: Any, starts: Sequence[Float[np.ndarray, "states rows"]],
     digest: Digest, effort: Effort,
 ) -> GibbsRun | None:  # fmt: skip
-    """Independent draws of a model that `has_normal_dist`, states given each; arguments as of `run_gibbs`.
+    """Independent draws of a model that `has_normal_dist`, with states; arguments as of `run_gibbs`.
 
-    `starts` are state probabilities from which EM starts; from the others than the first it must find nothing
-    that has weight. None where weights are too uneven, unless `effort.normal` takes any; where there are
-    several modes; or labels are too many for this.
+    `starts` are state probabilities for EM, the first of the mode, the others to look for other modes. None
+    where weights are too uneven (unless `effort.normal`), where there are several modes, or too many labels.
     """
     began, rng, problem = time.monotonic(), host_rng(key, "normal law"), kernel.flatten(model, observed)
     work = _work_of(problem)
@@ -177,7 +175,7 @@ def _of_many(
 def _in_some(
     problem: kernel.Problem, starts: Sequence[Float[np.ndarray, "states rows"]], rng: np.random.Generator
 ) -> tuple[kernel.Problem, list[np.ndarray]]:
-    """Some rows, each of which stands for as many as makes all, and the starts there."""
+    """Some rows, weighted to stand for all, and the starts there."""
     size = problem.multiplicity.size
     rows = np.sort(rng.choice(size, min(size, _MOST_ROWS), replace=False))
     times = problem.multiplicity[rows]
@@ -190,9 +188,9 @@ def _weighed(
     problem: kernel.Problem, local_dist: tuple["Dist", np.ndarray], wider: float, number: int,
     rng: np.random.Generator, least: float,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, float, float] | None:  # fmt: skip
-    """Draws, log weights, smoothed weights, how many even draws these are worth, and Pareto's k.
+    """Draws, log weights, smoothed weights, their worth in even draws, and Pareto's k.
 
-    None where they are worth fewer than `least`, or k is too large; 0: any are good enough.
+    None where they are worth fewer than `least`, or k is too large; with `least` 0 any are good enough.
     """
     log_theta, log_q = local_dist[0].draw(wider * local_dist[1], number, rng)
     log_w = np.zeros(0)
@@ -215,7 +213,7 @@ def _stored(
     effort: Effort,
     rng: np.random.Generator,
 ) -> Store:
-    """What is kept of all draws, block by block, states drawn given each."""
+    """What is kept of all draws, block by block, with states drawn."""
     store, rows = Store(effort.max_bytes), problem.offset.size * _CHAINS
     for part in np.array_split(log_theta, -(-len(log_theta) * rows // _BLOCK)):
         draws, chains, size = part.shape
@@ -251,13 +249,13 @@ def _work_of(problem: kernel.Problem) -> int:
 
 
 class Dist(NamedTuple):
-    """Rows of probabilities around the mode: log p = centre + scale (step - sum p step), then normalised.
+    """Rows of probabilities around the mode: log p = centre + scale (step - sum p step), then normalized.
 
     To first order p_k changes by the share g_k = step_k - sum_j p_j step_j, of variance v. But exp(g) of a
-    normal g has the mean exp(v / 2) and a spread of far more than v where cells hold few labels and v is 1
-    and more. A normal g of variance log(1 + v) has the exponential whose squared coefficient of variation is
-    v. To divide a row by its sum takes away about 2 / n of v, n the labels that the row is worth, so as much
-    is added before; then the centre is moved until the means are right. A row whose class is known is
+    normal g has the mean exp(v / 2) and a spread far above v where cells hold few labels and v is 1 and more.
+    A normal g of variance log(1 + v) has the exponential whose squared coefficient of variation is v.
+    Dividing a row by its sum takes away about 2 / n of v, n the labels that the row is worth, so as much is
+    added before; then the centre is moved until the means are right. A row whose class is known is
     Dirichlet(n p): standard deviations are its own within 5 % from n = 8, and up to 30 % less below.
     """
 
@@ -267,12 +265,12 @@ class Dist(NamedTuple):
     scale: Float[np.ndarray, " P"]
 
     def logs(self, step: Float[np.ndarray, "num P"]) -> tuple[np.ndarray, np.ndarray]:
-        """Logs of probabilities for normal steps, and how far they moved before rows were normalised."""
+        """Logs of probabilities for normal steps, and the moves before rows were normalized."""
         moves = self.scale * (step - self.of_rows(self.p * step))
         return self.normalised(self.centre + moves), moves
 
     def of_rows(self, values: np.ndarray, add: np.ufunc = np.add) -> np.ndarray:
-        """The sum of each row (..., P), at all of its entries; or what another function adds up to."""
+        """The sum (or `add`) of each row (..., P), at all of its entries."""
         length = np.diff(np.append(self.starts, self.p.size))
         return np.repeat(add.reduceat(values, self.starts, axis=-1), length, axis=-1)
 
@@ -284,10 +282,7 @@ class Dist(NamedTuple):
     def draw(
         self, root: Float[np.ndarray, "P P"], number: int, rng: np.random.Generator
     ) -> tuple[Float[np.ndarray, "draws P"], Float[np.ndarray, " draws"]]:
-        """Logs of all probabilities, steps being root @ noise, and the log density of each draw.
-
-        It is that of log p_k - log p_last.
-        """
+        """Logs of all probabilities, with steps root @ noise, and log densities (of log p_k - log p_last)."""
         last = np.append(self.starts[1:], self.p.size) - 1
         free = np.delete(np.arange(self.p.size), last)
         of_entry = last[np.searchsorted(last, free)]  # the last entry of its row
@@ -303,7 +298,7 @@ class Dist(NamedTuple):
 def fitted(
     p: Float[np.ndarray, " P"], starts: Int[np.ndarray, " rows"], step: Float[np.ndarray, "num P"]
 ) -> Dist:
-    """Such that steps like these have the mean p and the spread that they have to first order."""
+    """The distribution for which steps like these have the mean p and their spread to first order."""
     dist = Dist(p, starts, log(p), np.ones(p.size))
     share = step - dist.of_rows(p * step)
     v = np.maximum(share.var(axis=0), _LEAST)
@@ -318,7 +313,7 @@ def fitted(
 def around(
     rows: Float[np.ndarray, "rows classes"], step: Float[np.ndarray, "num rows classes"]
 ) -> Float[np.ndarray, "num rows classes"]:
-    """Rows whose means are `rows` and whose coefficients of variation are about those of p exp(step)."""
+    """Rows with means `rows` and about the coefficients of variation of p exp(step)."""
     flat = step.reshape(len(step), -1)
     dist = fitted(rows.ravel(), np.arange(len(rows)) * rows.shape[1], flat)
     return np.exp(dist.logs(flat)[0]).reshape(step.shape)
@@ -327,9 +322,9 @@ def around(
 def dist_around(
     problem: kernel.Problem, mode: Mode, rng: np.random.Generator, lost: np.ndarray | None = None
 ) -> tuple[Dist, np.ndarray] | None:
-    """The distribution at a mode, and the root of its steps; None where the information there has no inverse.
+    """The distribution at a mode, and the root of its steps; None where the information has no inverse.
 
-    `lost` is `lost_of` the mode, where it is known.
+    `lost` is `lost_of` the mode, if already computed.
     """
     try:
         factor = np.linalg.cholesky(information(problem, mode, lost))
@@ -396,10 +391,10 @@ def curvature(
 def steps_of(
     matrix: np.ndarray, number: int, rng: np.random.Generator
 ) -> Float[np.ndarray, "draws probabilities"]:
-    """Normal draws of theta about the mode with this information matrix.
+    """Normal draws of theta around the mode with this information matrix.
 
-    A direction in which it is flat or worse (EM stopped early, or labels that do not determine it) is given
-    the curvature `_FLAT`: wide, and not endless.
+    A direction in which it is flat or worse (EM stopped early, or uninformative labels) gets the curvature
+    `_FLAT`, wide but finite.
     """
     noise = rng.standard_normal((len(matrix), number))
     try:

@@ -1,13 +1,12 @@
-"""Run a NumPyro model by NUTS: compile once per model and shape, in chunks that survive a kill.
+"""NUTS for NumPyro models: compiled once per model and shape, in chunks with checkpoints.
 
 A model is a plain function of arrays (and of keyword sizes in `static`), with NumPyro's `sample` statements
-and ONE observed site. NumPyro's `MCMC` compiles anew in every run; here its NUTS kernel is driven directly:
-data are arguments of two compiled programs (`begin`, `advance`), which are kept for every (model, static
-sizes, settings) and reused for all data of the same shapes. Warm-up and sampling are the same program.
+and ONE observed site. NumPyro's `MCMC` compiles anew in every run; here its NUTS kernel is driven directly,
+with the data as arguments of two compiled programs (`begin`, `advance`) for every (model, static sizes,
+settings). Warm-up and sampling are the same program.
 
-NumPyro keeps its handlers in a global stack, which threads would share; tracing is done under `LOCK`. All of
-it runs in float64 with NumPyro's own (lenient) promotion rules, whatever the caller's settings are. NumPyro
-is imported where a model runs, so that settings and results come without it.
+NumPyro keeps its handlers in a global stack, so tracing is done under `LOCK`, in float64 and with NumPyro's
+own promotion rules. NumPyro is imported only where a model runs.
 """
 
 import contextlib
@@ -46,13 +45,12 @@ def numpyro_block() -> Iterator[None]:
 
 
 class NutsSettings(NamedTuple):
-    """How to run NUTS, and what to do meanwhile."""
+    """How to run NUTS."""
 
     num_warmup: int = 500  # transitions of each chain that are thrown away
     num_samples: int = 1000  # and that are kept
     num_chains: int = 4
     target_accept: float = 0.8
-    max_tree_depth: int = 10
     progress: Progress = Progress()  # where it is reported, and a checkpoint
     chunk: int = 100  # transitions between two looks at it
 
@@ -61,7 +59,7 @@ USUAL = NutsSettings()
 
 
 class NutsRun(NamedTuple):
-    """Draws of every unobserved site, and how far to trust them."""
+    """Draws of every unobserved site, with diagnostics."""
 
     samples: dict[str, np.ndarray]  # (chains, draws, ...), in the model's own (constrained) space
     statistics: dict[str, np.ndarray]  # (chains, draws): "diverging", "acceptance_rate", "n_steps" (leapfrog)
@@ -81,7 +79,7 @@ class NutsRun(NamedTuple):
 
 
 class Program:
-    """The compiled programs of one model, and a record of what was compiled."""
+    """The compiled programs of one model."""
 
     def __init__(self, model: Callable, static: tuple, settings: NutsSettings, jitter: float):
         from numpyro.infer.hmc import hmc
@@ -103,11 +101,13 @@ class Program:
 
     def begin(self, keys, init, args):
         """Start every chain at its initial values plus jitter; the state of NUTS, chains first."""
+        from numpyro import handlers
         from numpyro.distributions import biject_to
 
         def one(key, init):
             key_model, key_jitter, key_run = jax.random.split(key, 3)
-            sites = _trace(self.model, init, key_model, args).items()
+            inside = handlers.seed(handlers.substitute(self.model, data=init), key_model)
+            sites = handlers.trace(inside).get_trace(*args).items()
             latent = {k: s for k, s in sites if s["type"] == "sample" and not s["is_observed"]}
             z = {k: biject_to(s["fn"].support).inv(s["value"]) for k, s in latent.items()}
             flat, unflatten = ravel_pytree(z)
@@ -116,7 +116,6 @@ class Program:
                 unflatten(flat + wide),
                 self.settings.num_warmup,
                 target_accept_prob=self.settings.target_accept,
-                max_tree_depth=self.settings.max_tree_depth,
                 model_args=args,
                 rng_key=key_run,
             )
@@ -151,7 +150,7 @@ def program(model: Callable, static: tuple, settings: NutsSettings, jitter: floa
 
 
 def compiled_for(settings: NutsSettings) -> NutsSettings:
-    """Without what needs no other program."""
+    """The settings that a program depends on."""
     return settings._replace(num_samples=0, num_chains=0, progress=Progress())
 
 
@@ -167,15 +166,14 @@ def run_nuts(
     """Sample the posterior of a NumPyro model.
 
     Args:
-        model: function of `args` and the keywords of `static`. Reuse the same function object: a new closure
-            compiles anew.
+        model: function of `args` and the keywords of `static`. A new closure compiles anew.
         args: arrays, or pytrees of them (None allowed).
-        key: of whatever is drawn; the same key gives the same draws to the last bit, also when a run was
-            killed and resumed from its checkpoint.
+        key: a whole number or a JAX key; the same key gives the same draws to the last bit, also when a run
+            was resumed from its checkpoint.
         static: sizes and other hashable keywords of the model.
         init: site name -> value to start at (model space); other sites start at a prior draw.
         jitter: chains start uniformly within +-jitter of it in unconstrained space.
-        settings: numbers of chains and transitions, whom to tell, checkpoint.
+        settings: numbers of chains and transitions, progress, checkpoint.
 
     Raises:
         ValueError: impossible arguments, a start of zero density, or a checkpoint of another run.
@@ -228,15 +226,8 @@ def _advanced(
     return pieces
 
 
-def _trace(model, values, key, args):
-    """All sites of one run of the model, with these values put in."""
-    from numpyro import handlers
-
-    return handlers.trace(handlers.seed(handlers.substitute(model, data=values), key)).get_trace(*args)
-
-
 def gather(samples: dict, statistics: dict, num_warmup: int) -> NutsRun:
-    """Draws and statistics (chains, draws, ...) as a `NutsRun`, with its doubts."""
+    """Draws and statistics (chains, draws, ...) as a `NutsRun`, with its warnings."""
     rhat = {name: split_rhat(values) for name, values in samples.items()}
     ess = {name: effective_sample_size(values) for name, values in samples.items()}
     chains, draws = statistics["diverging"].shape
@@ -261,7 +252,7 @@ def gather(samples: dict, statistics: dict, num_warmup: int) -> NutsRun:
 
 
 def save(file: Checkpoint, state: Any, pieces: list, done: int) -> None:
-    """State of NUTS and all draws so far."""
+    """Write the state of NUTS and all draws so far."""
     leaves = enumerate(jax.tree.leaves(state))
     parts = {"state": {str(k): np.asarray(jax.random.key_data(x) if _is_key(x) else x) for k, x in leaves}}
     if pieces:
@@ -270,7 +261,7 @@ def save(file: Checkpoint, state: Any, pieces: list, done: int) -> None:
 
 
 def resumed(file: Checkpoint, state: Any) -> tuple[Any, list, int]:
-    """(state, pieces, transitions done) of a file; as they are at the start if there is none."""
+    """(state, pieces, transitions done) of a file, or those of the start if there is none."""
     content = file.read_parts()
     if content is None:
         return state, [], 0

@@ -1,10 +1,9 @@
 """Samplers that work on one model, or on many side by side in one compiled program.
 
-A sampler is a generator: where it needs a compiled function it yields a `Call`, and is sent what comes back.
-`alone` makes the calls of one of them. `side_by_side` runs many, puts calls of the same function that have
-arrays of equal shapes together and makes them as one (under `vmap` on an accelerator; on a CPU, whose cache
-that would leave, one after the other). Whoever comes to its end makes room for the next. Each has random
-numbers of its own, so what it finds does not depend on its neighbours.
+A sampler is a generator: where it needs a compiled function it yields a `Call`, and is sent the result.
+`alone` runs one of them. `side_by_side` runs many: calls of the same function with arrays of equal shapes
+are made as one (under `vmap` on an accelerator; on a CPU one after the other, to stay in its cache). Each has
+its own random numbers, so results do not depend on the neighbors.
 """
 
 from collections import defaultdict, deque
@@ -31,11 +30,11 @@ class Call(NamedTuple):
     arrays: tuple  # pytrees of arrays
 
     def made(self) -> Any:
-        """What the function gives."""
+        """The result of the function."""
         return self.function(*self.arrays, **dict(self.static))
 
     def shape(self) -> Hashable:
-        """Calls for which this is the same can be made as one."""
+        """Calls with equal values can be made as one."""
         leaves, tree = jax.tree.flatten(self.arrays)
         return self.function, self.static, tree, tuple((np.shape(a), np.result_type(a)) for a in leaves)
 
@@ -44,7 +43,7 @@ Sampler = Generator[Call, Any, T]
 
 
 def alone(sampler: Sampler[T]) -> T:
-    """What one sampler finds."""
+    """The result of one sampler."""
     answer = None
     while True:
         try:
@@ -55,9 +54,9 @@ def alone(sampler: Sampler[T]) -> T:
 
 
 def side_by_side(samplers: Sequence[Sampler[T]], at_once: int, mesh: Any = None) -> list[T | None]:
-    """What each of the samplers finds; None of one that is `TooLarge`. A mesh shares those that are at once.
+    """The results of all samplers; None of one that is `TooLarge`. A mesh shares those that run at once.
 
-    While a call is made, others are got ready.
+    Other calls are prepared while a call is made.
     """
     results: list[T | None] = [None] * len(samplers)
     ready: dict[Hashable, deque[tuple[int, Call]]] = defaultdict(deque)
@@ -92,7 +91,7 @@ def side_by_side(samplers: Sequence[Sampler[T]], at_once: int, mesh: Any = None)
 
 
 def _made(calls: list[Call], size: int, mesh: Any) -> Any:
-    """What the function of all these calls gives, one after the other; filled up to a size."""
+    """The results of all these calls, filled up to a size, since a program is compiled for each number."""
     filled = calls + calls[-1:] * (size - len(calls))  # a program is compiled for each number
     leaves = zip(*(jax.tree.leaves(call.arrays) for call in filled), strict=True)
     together = _together(calls[0].function, calls[0].static, jax.tree.structure(calls[0].arrays))

@@ -1,21 +1,20 @@
-"""From the prior to the posterior by temperatures: adaptive sequential Monte Carlo that wastes nothing.
+"""From the prior to the posterior by temperatures: waste-free adaptive sequential Monte Carlo.
 
 Points of prior^1 likelihood^b are moved on to a larger b: each gets the weight likelihood^(b' - b), with b'
-such that the weights are worth half of the points; some points are drawn by these weights, and each of them
-makes a few Hamiltonian moves, all of which are points of the next temperature ("waste-free": Dau and Chopin
-2022). A mode that a chain started elsewhere would hardly visit gets the weight that it has. The mean of the
-weights estimates the ratio of two normalising constants, and their product the evidence, p(labels).
+such that the weights are worth half of the points. Points drawn by these weights make a few Hamiltonian
+moves, all of which are points of the next temperature (Dau and Chopin 2022). So a mode gets the weight that
+it has. The mean of the weights estimates the ratio of two normalizing constants, and their product the
+evidence, p(labels).
 
-Where evaluations are heavy, points come from a distribution near the posterior instead of the prior
-(`laplace`). Points live on `ISLANDS`: they are drawn on each island by itself, so islands are independent
-estimates of the evidence, until the last drawing, which weighs an island by its evidence.
+Where evaluations are heavy, points start from a distribution near the posterior (`laplace`). Points live on
+`ISLANDS`, independent estimates of the evidence, until the last drawing, which weights an island by its
+evidence.
 
 The density at temperature b is prior likelihood^b, or start^(1 - b) (prior likelihood)^b. A move takes
-leapfrog steps in coordinates x = R v, R a root of a covariance of the points. There is one gradient in the
-program, inside the loop over steps, so it is compiled once; all random numbers come from outside.
+leapfrog steps in coordinates x = R v, R a root of a covariance of the points. The program has one gradient,
+inside the loop over steps, and gets all random numbers from outside.
 """
 
-from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -24,6 +23,7 @@ import numpy as np
 from jaxtyping import Float
 
 from jtruth._arrays import systematic
+from jtruth._cache import kept_jit
 from jtruth.latent import density
 from jtruth.latent.density import Seen
 from jtruth.latent.infer import laplace
@@ -48,7 +48,7 @@ _OFTEN, _SHORT = 0.2, 0.2
 
 
 class Tempered(NamedTuple):
-    """Points, and how to go on moving them."""
+    """Points and the settings of their moves."""
 
     x: Any  # (size, lineages)
     step: Any  # () size of a step
@@ -59,7 +59,7 @@ class Tempered(NamedTuple):
     evidence: tuple[float, ...] = ()
 
 
-@partial(jax.jit, static_argnames=("kind",))
+@kept_jit("kind")
 def moves(
     arrays: Arrays,
     seen: Seen,
@@ -74,8 +74,9 @@ def moves(
     """Some moves of all points of `state`, from the prior (temperature 0) or from a `start`.
 
     `random`: momentum (moves, size, P), normal; for acceptance (moves, P), uniform; and the length of a step
-    (moves, P), around 1. `learning`: whether the size of a step changes, 1 or 0. Gives the points after every
-    move (moves, size, P), log of what the temperature is the power of (moves, P), and the size of a step.
+    (moves, P), around 1. `learning`: whether the size of a step changes, 1 or 0. Returns the points after
+    every move (moves, size, P), log of what the temperature is the power of (moves, P), and the size of a
+    step.
     """
     b, root = state.temperature, state.root
 
@@ -116,9 +117,9 @@ def moves(
     return path, ratio, step
 
 
-@partial(jax.jit, static_argnames=("kind", "classes"))
+@kept_jit("kind", "classes")
 def dists(arrays: Arrays, seen: Seen, path: Any, u: Any, *, kind: Kind, classes: int) -> tuple[Any, Any, Any]:
-    """What points (moves, size, P) say: natural parameters, by name, class of every row, and log p(row).
+    """Natural parameters, class probabilities of every row, and log p(row) of points (moves, size, P).
 
     Uniform numbers `u` (moves, classes, P) choose between the images of a point.
     """
@@ -139,18 +140,18 @@ def lineages_for(work: float) -> int:
 
 
 def far(model: Model) -> bool:
-    """Whether the prior is too far away to start there, and the posterior is a hill or a few."""
+    """Whether the prior is too far away to start there, and the posterior has one hill or a few."""
     return model.work > HEAVY and model.seen.offset.shape[1] == model.classes
 
 
 def any_start(model: Model) -> Start | None:
-    """What moves at the last temperature are given: the distribution that they began at has no say there."""
+    """A start for moves at the last temperature, which do not depend on it."""
     flat = (0.0, np.zeros(model.size), np.eye(model.size))
     return laplace.mixture([flat]) if far(model) else None
 
 
 def temper(model: Model, rng: np.random.Generator, lineages: int) -> Sampler[Tempered]:
-    """Points of the posterior of a model; once more where islands tell different stories of the evidence."""
+    """Points of the posterior of a model; another run where islands disagree about the evidence."""
     runs: list[tuple[Any, ...]] = []
     while not runs or (len(runs) < _RUNS and _evidence(runs)[1] > _DOUBT):
         start = laplace.start_of(model, rng) if far(model) else None
@@ -163,7 +164,7 @@ def temper(model: Model, rng: np.random.Generator, lineages: int) -> Sampler[Tem
 
 
 def settled(model: Model, rng: np.random.Generator, state: Tempered) -> Sampler[Tempered]:
-    """The same after moves of which nothing is kept; scales and step have learned from them."""
+    """The state after moves that are not kept, from which scales and step are learned."""
     for _ in range(_SETTLING):
         path, _, step = yield from advance(model, rng, state, 1.0, any_start(model))
         pool = _folded_path(model, path)
@@ -173,10 +174,10 @@ def settled(model: Model, rng: np.random.Generator, state: Tempered) -> Sampler[
 
 
 def _run(model: Model, rng: np.random.Generator, x: Any, start: Start | None) -> Sampler[tuple[Any, ...]]:
-    """From points of temperature 0 to such that weights make them points of temperature 1.
+    """From points of temperature 0 to weighted points of temperature 1.
 
-    Those (islands, points, size), their log weights, the log evidence as a sum over the start and all
-    temperatures (parts, islands), the size of a step, and the squared error of the evidence by lineages.
+    Returns points (islands, points, size), their log weights, the log evidence as a sum over the start and
+    all temperatures (parts, islands), the size of a step, and the squared error of the evidence by lineages.
     """
     times, share = (np.asarray(a, np.float64) for a in (model.seen.times, model.seen.saturated))
     state, log_z = Tempered(x, _FIRST_STEP, root_of(model, x), 0.0), [np.full(ISLANDS, times @ share)]
@@ -200,7 +201,7 @@ def _run(model: Model, rng: np.random.Generator, x: Any, start: Start | None) ->
 
 
 def folded(model: Model, x: Any) -> Float[np.ndarray, "size points"]:
-    """One of the images of each point: those whose scales are alike."""
+    """One of the images of each point."""
     return np.ascontiguousarray(model.kind.fold(model.arrays, np.asarray(x)))
 
 
@@ -213,7 +214,7 @@ def _folded_path(model: Model, path: Any) -> Float[np.ndarray, "moves size point
 def advance(
     model: Model, rng: np.random.Generator, state: Tempered, learning: float, start: Start | None = None
 ) -> Sampler[tuple[Any, np.ndarray, float]]:
-    """`MOVES` moves of all points: what `moves` gives, -inf for what float32 cannot hold."""
+    """`MOVES` moves of all points, as `moves` returns them, with -inf for what float32 cannot hold."""
     size, points = state.x.shape
     momentum = rng.standard_normal((MOVES, size, points), dtype=np.float32)
     accept, length, short = rng.random((3, MOVES, points), dtype=np.float32)
@@ -227,7 +228,7 @@ def advance(
 
 
 def kept(model: Model, rng: np.random.Generator, state: Tempered) -> Sampler[Any]:
-    """Points (moves, size, P) after `MOVES` moves at the posterior, whose steps learn no more."""
+    """Points (moves, size, P) after `MOVES` moves at the posterior with fixed steps."""
     path, _, _ = yield from advance(model, rng, state, 0.0, any_start(model))
     return path
 
@@ -263,7 +264,7 @@ def _drawn(
     number: int,
     rng: np.random.Generator,
 ) -> tuple[Float[np.ndarray, "size lineages"], Float[np.ndarray, "size size"]]:
-    """Points drawn by their weights, on each island or (with `log_z`) from all; and a root of their spread.
+    """Points drawn by weights, on each island or (with `log_z`) from all; and a root of their covariance.
 
     Those from all islands are dealt out, so that the groups that are compared later are alike.
     """
@@ -283,10 +284,10 @@ def _drawn(
 def root_of(
     model: Model, x: Float[np.ndarray, "size points"], weight: Float[np.ndarray, " points"] | None = None
 ) -> Float[np.ndarray, "size size"]:
-    """A root of the covariance of points, drawn to its diagonal the more so the fewer they are.
+    """A root of the covariance of points, shrunk to its diagonal the more, the fewer they are.
 
-    It is the same for all images of the points: a move that crosses to another image and is folded back would
-    else have a reverse of another length, and the posterior would not be what the moves leave as it is.
+    It is the same for all images of the points, so that a move that crosses to another image and is folded
+    back has a reverse of the same length, as detailed balance needs.
     """
     size, number = x.shape
     weight = np.full(number, 1 / number) if weight is None else weight
@@ -301,11 +302,10 @@ def root_of(
 
 
 def _evidence(runs: list[tuple[Any, ...]]) -> tuple[float, float, int]:
-    """Log evidence, its standard error, and how many temperatures all runs took.
+    """Log evidence, its standard error, and the number of temperatures of all runs.
 
-    Islands are few, and a handful may agree by luck. Differences between them at single temperatures are
-    more, and those between lineages many, but temperatures that follow each other are alike, and so are
-    lineages of one island: the largest of the three errors is stated.
+    Islands are few, differences between them at single temperatures are alike from one to the next, and
+    lineages of one island depend on each other: the largest of the three errors is stated.
     """
     parts = [run[2] for run in runs]
     log_z = np.concatenate([part.sum(axis=0) for part in parts])

@@ -9,13 +9,12 @@ A row r of a rater gives its right symbol with probability d[r], and wrong ones 
 mu, kappa, alpha and g belong to a family of rows and are drawn too (methods 15.3): a fixed Dirichlet prior
 decides the answer where rows are many and samples few (`benchmarks/honesty.py`).
 
-Given the counts of a row d and w can be summed out, so the four move by Metropolis steps on a product of
-beta-binomial and Dirichlet-multinomial distributions, and rows are drawn afterwards. A step's scale is drawn
-anew each time over one and a half powers of ten.
+In Gibbs sampling d and w are summed out: the four move by Metropolis steps on a product of beta-binomial and
+Dirichlet-multinomial distributions, at a scale drawn anew each time over one and a half powers of ten, and
+rows are drawn afterwards.
 
-As a log density the coordinates of d and w are distances from the family's centre in (about) standard
-deviations of the family, var log Gamma(a) being about 1/a + 1/a^2. Any scale is exact, its Jacobian is in the
-density.
+As a log density the coordinates of d and w are distances from the family's center in (about) standard
+deviations of the family, var log Gamma(a) being about 1/a + 1/a^2; the Jacobian is in the density.
 """
 
 from functools import partial
@@ -40,13 +39,12 @@ _FARTHEST = 12.0  # of logit mu, and of log kappa and log alpha from 0: nothing 
 
 
 class Alike(NamedTuple):
-    """Which rows of a group of raters are alike, and what their symbols mean."""
+    """Which rows of a group of raters are alike, and which symbols are right."""
 
     right: Any  # (rows,) the right symbol of each row of a matrix
     family: Any  # (raters, rows) 0..F-1
     log_share: Any  # (symbols,) log share of each symbol, on any scale
     mean_prior: Any = (1.0, 1.0)  # Beta of mu; (families, 2) if they differ
-    known: Any = None  # (raters, rows, symbols) earlier labels of known class
 
     __repr__ = one_line
 
@@ -57,23 +55,23 @@ class Alike(NamedTuple):
 
 
 def alike_classes(counts: np.ndarray) -> Alike:
-    """The rows of one classifier are alike; `counts` (classes,) how often it predicted each class."""
+    """The rows of one classifier are alike; `counts` (classes,) of its predictions."""
     classes = counts.size
     return Alike(np.arange(classes), np.zeros((1, classes), np.int64), log_shares(counts))
 
 
-def alike_raters(counts: np.ndarray, raters: int, known: np.ndarray | None = None) -> Alike:
+def alike_raters(counts: np.ndarray, raters: int) -> Alike:
     """The rows of one class are alike over raters; `counts` (classes,) of all their labels.
 
-    Raters are right more often than wrong a priori: the mean of a family is Beta(2, 1).
+    The mean of a family is Beta(2, 1): raters are right more often than wrong a priori.
     """
     classes = counts.size
     family = np.tile(np.arange(classes), (raters, 1))
-    return Alike(np.arange(classes), family, log_shares(counts), (2.0, 1.0), known)
+    return Alike(np.arange(classes), family, log_shares(counts), (2.0, 1.0))
 
 
 def alike_in_strata(alike: Alike, classes: int, means: np.ndarray, *, by_class: bool) -> Alike:
-    """The same raters where samples are of several strata: rows class 0 stratum 0, class 0 stratum 1, ...
+    """The same raters with several strata: rows class 0 stratum 0, class 0 stratum 1, ...
 
     The rows of a class (`by_class`), or of all classes, are a family in each stratum, whose mean has the Beta
     distribution `means` (strata, 2).
@@ -89,7 +87,7 @@ def alike_in_strata(alike: Alike, classes: int, means: np.ndarray, *, by_class: 
 
 
 def log_shares(counts: np.ndarray) -> np.ndarray:
-    """log of counts, the largest 0; what never occurred counts as half a sample."""
+    """log of counts, the largest 0; a count of 0 is taken as half a sample."""
     share = np.log(np.maximum(counts, 0.5))
     return share - share.max()
 
@@ -111,10 +109,9 @@ def first_state(alike: Alike, chains: int) -> np.ndarray:
 
 
 def log_prior(alike: Alike, state: Float[np.ndarray, "*draws families 4"]) -> Float[np.ndarray, "*draws"]:
-    """Log density of mu, log kappa, log alpha and g of all families, up to a constant: what is fixed.
+    """Log density of mu, log kappa, log alpha and g of all families, up to a constant.
 
-    Only this prior can be raised to a power (`jtruth.stats.loo`): the distribution of rows given the four
-    is part of the model.
+    Only this fixed prior can be raised to a power (`jtruth.stats.loo`).
     """
     first, second = np.broadcast_to(alike.mean_prior, (alike.num_families, 2)).astype(np.float64).T
     odds, symbols = state[..., 0].astype(np.float64), alike.log_share.size
@@ -126,7 +123,7 @@ def log_prior(alike: Alike, state: Float[np.ndarray, "*draws families 4"]) -> Fl
 
 
 class RowCounts(NamedTuple):
-    """Counts of all rows, taken apart. R = raters * rows."""
+    """Counts of all rows. R = raters * rows."""
 
     alike: Alike
     family: np.ndarray  # (R,)
@@ -144,22 +141,22 @@ class RowCounts(NamedTuple):
 
 
 def row_counts(alike: Alike, counts: Any) -> RowCounts:
-    """Take counts (chains, raters, rows, symbols) apart."""
+    """`RowCounts` of counts (chains, raters, rows, symbols)."""
     xp, (chains, raters, _, symbols) = namespace(counts), counts.shape
     family, right = alike.family.ravel(), np.tile(alike.right, raters)
     is_right = np.arange(symbols) == right[None, :, None]
-    every = (counts if alike.known is None else counts + alike.known[None]).reshape(chains, -1, symbols)
+    every = counts.reshape(chains, -1, symbols)
     rest = xp.where(is_right, 0.0, every)
     hits = every[:, np.arange(family.size), right]
     member = np.eye(alike.num_families)[family]
     where = np.nonzero(rest) if xp is np else tuple(np.ogrid[:chains, : family.size, :symbols])
     wrong, misses = (rest[where], across(np.add, rest)) if xp is np else (rest, rest.sum(axis=2))
     data = RowCounts(alike, family, right, is_right, member, rest, hits, misses, where, wrong)
-    return data._replace(tallies=_tallies(data)) if xp is np and alike.known is None else data
+    return data._replace(tallies=_tallies(data)) if xp is np else data
 
 
 def _tallies(data: RowCounts) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
-    """Log Gamma of a few counts, many times each, in the place of one for each row: see `RowCounts`."""
+    """How often each count occurs, if they are few: see `RowCounts`."""
     (chains, size), families = data.hits.shape, data.alike.num_families
     group, shape = np.arange(chains)[:, None] * families + data.family, (chains, families)
     made = [_tally(group, n, shape) for n in (data.hits, data.misses, data.hits + data.misses)]
@@ -181,7 +178,7 @@ def _tally(group: np.ndarray, counts: np.ndarray, shape: tuple[int, ...]) -> tup
 
 
 def _log_gamma(of: np.ndarray, tally: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
-    """Sum of log Gamma(of + count) over all that have these counts."""
+    """Sum of log Gamma(of + count) over a tally."""
     values, number = tally
     return (gammaln(of[..., None] + values) * number).sum(axis=-1)
 
@@ -310,13 +307,13 @@ def by_family(alike: Alike) -> Alike:
 
 
 def constant(alike: Alike) -> float:
-    """Of the log density of families: Beta of mu, normal of the others; `alike` of `by_family`."""
+    """The constant of the log density of families; `alike` of `by_family`."""
     normals = alike.num_families * (1 if alike.log_share.size == 2 else 2)
     return -host_betaln(*alike.mean_prior.T).sum() - normals * np.log(SPREAD * np.sqrt(2 * np.pi))
 
 
 def shape_of(alike: Alike) -> tuple[int, int]:
-    """Families and coordinates of each: of two symbols no pattern of errors is to be learned."""
+    """Families and coordinates of each: two symbols have no pattern of errors."""
     return len(alike.mean_prior), 2 if alike.log_share.size == 2 else 4
 
 
@@ -329,8 +326,7 @@ def _wrong(alike: Alike) -> Any:
 def state(alike: Alike, f: Any) -> Any:
     """(F, 4, P): logit mu, log kappa, log alpha and g, from coordinates (F, 2 or 4, P).
 
-    Beyond `_FARTHEST` they change no more: of a kappa of 1e9 log Gamma has no digit left in float32, and the
-    density is as high as rounding makes it.
+    They are cut at `_FARTHEST`: at a kappa of 1e9 log Gamma has no digit left in float32.
     """
     f = jnp.clip(f, -_FARTHEST, _FARTHEST)
     if f.shape[1] == 4:
@@ -350,9 +346,9 @@ def log_families(alike: Alike, f: Any) -> Any:
 
 
 def _dist(alike: Alike, f: Any) -> tuple[Any, ...]:
-    """Parameters a and b (F, P) of the Beta distributions of d, and centre and scale of logit d.
+    """Parameters a and b (F, P) of the Beta distributions of d, and center and scale of logit d.
 
-    And of the wrong symbols concentrations alpha q (F, R, U - 1, P), and centres (F, R, U - 2, P) and scales
+    For the wrong symbols concentrations alpha q (F, R, U - 1, P), and centers (F, R, U - 2, P) and scales
     (F, P) of their log ratios; None for two symbols.
     """
     of, wrong = state(alike, f), alike.log_share.size - 1

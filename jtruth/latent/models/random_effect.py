@@ -1,4 +1,4 @@
-"""Gradual difficulty that labelers and classifier feel, two classes: its levels are nodes of a Gauss rule.
+"""Gradual difficulty for labelers and classifier, two classes; its levels are nodes of a Gauss rule.
 
 A sample of class c has a hidden ease e ~ N(0, 1), and given both everybody errs independently:
 
@@ -9,8 +9,8 @@ with a ~ N(0, .8), m ~ N(1.2, 1), lam ~ N+(0, 1), kap ~ N+(lam, .5), k ~ N(1.2, 
 share. Where labels are few, a = spread[c] u with u ~ N(0, 1) and log spread ~ N(log .8, .75).
 
 Coordinates are logit of the share of class 1, [log spread,] a or u, m, soft lam, k, soft kap. A slope is
-log(1 + exp(3 soft)) / 3: near 0 its logarithm is the coordinate, so that 0 is no border, and beyond a third
-it is the coordinate itself; with the logarithm everywhere the posterior is a horn.
+log(1 + exp(3 soft)) / 3, so that its coordinate is about its logarithm near 0 and the slope itself beyond a
+third; with the logarithm everywhere the posterior is a horn.
 """
 
 from typing import Any, NamedTuple
@@ -60,7 +60,7 @@ def size_of(arrays: Effect) -> int:
 
 
 def _first(arrays: Effect) -> int:
-    """Where the labelers' own numbers begin."""
+    """Where the labelers' own coordinates begin."""
     shares = 0 if arrays.fixed is not None else arrays.groups.size
     return shares + (2 if arrays.learned is not None else 0)
 
@@ -97,10 +97,9 @@ def log_prior(arrays: Effect, x: Any) -> Any:
 
 
 def natural_log_prior(p: dict[str, Any]) -> Any:
-    """(P,) log density of what has a fixed prior (`jtruth.stats.loo`), in natural parameters.
+    """(P,) log density of the parameters with a fixed prior (`jtruth.stats.loo`), class shares left out.
 
-    The class share is uniform there. Of labelers whose spread is learned it is the spread's; their
-    distribution given that is part of the model.
+    Where the spread of labelers is learned it is the spread's, not that of labelers given it.
     """
     lam, kap = p["lam"], p["kap"]
     each = (
@@ -124,7 +123,7 @@ def _logits(arrays: Effect, p: dict[str, Any]) -> Any:
 
 
 def channel(arrays: Effect, x: Any) -> Channel:
-    """What the coordinates mean: symbol k is right in the states of class k."""
+    """The probabilities at these coordinates; symbol k is right in the states of class k."""
     p, _ = split(arrays, x)
     logits = _logits(arrays, p)
     raters, _, nodes, points = logits.shape

@@ -1,16 +1,15 @@
 """Samples of several strata: independence, labeler strata, shared strata, partly shared, copying.
 
-Where a class has two strata with rows and weights of their own, the strata may exchange names: the likelihood
-stays, and only the prior says which one is easy. So 2^C modes are images of one another, with weights that a
-chain in one of them never learns. The density of all images together is
+Where a class has two strata with their own rows and weights, the strata may exchange names: the likelihood is
+the same, and only the prior names the easy one. So 2^C modes are images of one another. The density of all
+images together is
 
     log prior = rest + sum_c log( named_c + exchanged_c ),
 
 points stay where easy samples are easier (`fold`), and a draw gets its names by the prior (`unfold`).
 
-`log_density` is the same density for anybody's sampler or optimizer, of one image: a function of a tree of
-log ratios, whose arrays have the dtype of these. `constrain` and `unconstrain` are the way to probabilities
-and back.
+`log_density` is the same density, of one image, for other samplers and optimizers: a function of a tree of
+log ratios. `constrain` and `unconstrain` convert to probabilities and back.
 """
 
 from functools import partial
@@ -32,7 +31,7 @@ _LEAST = 1e-6  # of a concentration
 
 
 class Strata(NamedTuple):
-    """A `LatentModel` as compiled programs take it, with what is better computed on the host."""
+    """A `LatentModel` as compiled programs take it, with constants computed on the host."""
 
     model: LatentModel  # float32; what is fixed is what has no constant here
     # of "pi", "weights", "raters0" or else "common0", ...: the part of the log density that is known
@@ -45,7 +44,7 @@ class Strata(NamedTuple):
     names: tuple[Any, Any, Any, Any] | None = None
 
     def exchanged(self, prior: Any) -> Any:
-        """Concentrations (L, R, U) if the strata of every class exchanged names; None where they do not."""
+        """Concentrations (L, R, U) with the strata of every class exchanged; None where they cannot be."""
         states = self.model.num_classes * self.model.num_strata
         return _exchanged(prior) if self.names is not None and prior.shape[1] == states else None
 
@@ -64,7 +63,7 @@ class _Coordinates:
         return self.x[first : self.first].reshape(*shape, self.x.shape[1])
 
     def logs(self, tables: int, rows: int, symbols: int) -> Any:
-        """Logs of rows (L, R, U, P) whose distribution is not yet added, only the derivative."""
+        """Logs of rows (L, R, U, P); only the Jacobian is added."""
         u = self.take(tables, rows, symbols - 1)
         if self.stretch:
             u, slope = bijections.stretched(u)
@@ -109,7 +108,7 @@ class _Coordinates:
 # traced once where several questions are asked of the same points
 @partial(jax.jit, static_argnames="stretch")
 def _unpacked(arrays: Strata, x: Any, stretch: bool = True) -> tuple[dict[str, Any], Any, Any]:
-    """Logs of everything by the names that a Gibbs sampler gives it, and both parts of the log density."""
+    """Logs of everything by the names of a Gibbs sampler, and both parts of the log density."""
     model, constants = arrays.model, arrays.constants
     part, logs = _Coordinates(x, model.num_classes, stretch), {}
     if "pi" in constants:
@@ -146,7 +145,7 @@ def fold(arrays: Strata, x: np.ndarray) -> np.ndarray:
 
 
 def images(arrays: Strata) -> list[tuple[np.ndarray, np.ndarray]]:
-    """What an exchange of the names of one class's strata does to coordinates: x -> sign * x[place]."""
+    """The maps x -> sign * x[place] that exchange the names of one class's strata."""
     if arrays.names is None:
         return []
     of_class, place, sign, _ = (np.asarray(a) for a in arrays.names)
@@ -165,7 +164,7 @@ def unfold(arrays: Strata, x: Any, u: Any) -> Any:
 
 
 def channel(arrays: Strata, x: Any) -> Channel:
-    """What the coordinates mean."""
+    """The probabilities at these coordinates."""
     return _channel(arrays, _unpacked(arrays, x)[0], x)
 
 
@@ -189,7 +188,7 @@ def _channel(arrays: Strata, logs: dict[str, Any], x: Any) -> Channel:
 
 
 def named(arrays: Strata, x: Any) -> dict[str, Any]:
-    """Natural parameters by the names that a Gibbs sampler gives them."""
+    """Natural parameters by the names of a Gibbs sampler."""
     return _natural(_unpacked(arrays, x)[0])
 
 
@@ -203,11 +202,11 @@ def log_density(parameters: dict[str, Any], rows: Seen, model: LatentModel) -> F
     """Log density of parameters and labels, with the true classes summed out, in unconstrained coordinates.
 
     It is a pure function of `parameters` and `rows`, for optax, BlackJAX, and NumPyro's `potential_fn` (minus
-    it). The constant `rows.times @ rows.saturated` is left out: without it float32 has enough digits.
+    it). The constant `rows.times @ rows.saturated` is left out, to keep digits in float32.
 
     Args:
-        parameters: a pytree as `unconstrain` returns it, float32 or float64. Dirichlet rows are isometric log
-            ratios (Egozcue et al. 2003; `jtruth.latent.bijections`), and the Jacobian is included.
+        parameters: a pytree of `unconstrain`, float32 or float64. Dirichlet rows are isometric log ratios
+            (Egozcue et al. 2003; `jtruth.latent.bijections`), and the Jacobian is included.
         rows: equal samples merged, for example those of `learning.joint_model`.
         model: with concrete arrays. It is not traced.
 
@@ -230,10 +229,9 @@ def constrain(parameters: dict[str, Any], model: LatentModel) -> dict[str, Any]:
     """Probabilities from the unconstrained parameters of `log_density`.
 
     Returns:
-        What the model does not hold fixed, of these: `pi` (groups, classes), class shares; `weights` (classes
-        or 1, strata); `raters0`, `raters1` (raters, rows, symbols), the labelers and the classifier;
-        `common0` (rows, symbols), rows around which theirs are; `families0` (families, 4), see
-        `latent.models.alike`.
+        The unknown ones of `pi` (groups, classes), class shares; `weights` (classes or 1, strata); `raters0`,
+        `raters1` (raters, rows, symbols), the labelers and the classifier; `common0` (rows, symbols), common
+        rows; `families0` (families, 4), see `latent.models.alike`.
     """
     arrays, x = _flat(parameters, model)
     return {k: a[..., 0] for k, a in _natural(_unpacked(arrays, x, stretch=False)[0]).items()}
@@ -327,7 +325,7 @@ def size_of(arrays: Strata) -> int:
 
 
 def arrays_of(model: LatentModel, groups: int = 1, dtype: Any = np.float32) -> Strata:
-    """The arrays of a model whose samples have so many class priors."""
+    """The arrays of a model for this number of groups of samples."""
     share = model.stratum_prior / model.stratum_prior.sum(axis=1, keepdims=True)
     known = np.maximum(log(model.class_prior), -1e9) if model.class_fixed else np.zeros(model.num_classes)
     dists = {} if model.class_fixed else {"pi": np.tile(model.class_prior, (groups, 1))}
@@ -356,7 +354,7 @@ def _as(a: Any, dtype: Any) -> np.ndarray:
 
 
 def may_exchange(model: LatentModel) -> bool:
-    """Whether the two strata of every class have weights and rows of their own, or rows in common."""
+    """Whether the two strata of every class have their own weights and rows, or common rows."""
     if model.weights_fixed or model.stratum_prior.shape != (model.num_classes, 2):
         return False
     apart = [_apart(raters) for raters in model.raters]

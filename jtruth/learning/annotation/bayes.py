@@ -1,12 +1,11 @@
-"""Bayesian annotation models in NumPyro: who labels how well, with every uncertainty carried along.
+"""Annotation models sampled by NUTS or by tempering, with the true classes summed out.
 
-The models are those of the paper's Tables 2-3 and 5.1.2 and of Paun et al. (2018). The true class (and the
-sample's difficulty, where a model has one) is summed out, so NUTS sees continuous parameters only; what the
-labels say is one factor, the log-likelihood of `jtruth.latent.density`. For plain Dawid and Skene `fit_joint`
-gives the same posterior many times faster.
+The models are those of Su, Tables 2-3 and 5.1.2, and of Paun et al. (2018). NUTS sees continuous parameters
+only; the labels are one factor, the log-likelihood of `jtruth.latent.density`. For plain Dawid and Skene
+`fit_joint` gives the same posterior many times faster.
 
-Priors are diagonal-heavy and chains start near majority vote: with flat priors and random starts NUTS lands
-in a mirror image of the posterior in which classes have exchanged names, and no diagnostic notices.
+Chains start near the majority vote. From random starts and flat priors NUTS finds a mirror image of the
+posterior, in which classes have exchanged names, and no diagnostic shows it.
 """
 
 import functools
@@ -39,22 +38,10 @@ from jtruth.latent.model import Kind, Model, Observed
 from jtruth.latent.rows import label_columns, merge_samples
 from jtruth.latent.walk import STANDARD, diagnose, extremes, good
 from jtruth.learning._fit import gold_and_prior
-from jtruth.learning.annotation.functions import (
-    NAMES,
-    SITES,
-    NoisyLabels,
-    data_of,
-    draw_sites,
-    majority_start,
-)
-from jtruth.learning.annotation.models import SPECS, Hyper, Spec, confusion, prepare
-from jtruth.learning.annotation.posterior import (
-    NutsFit,
-    doubts,
-    drawn,
-    gather,
-    merged_rows,
-)
+from jtruth.learning.annotation import functions
+from jtruth.learning.annotation.functions import NAMES, SPECS, draw_sites
+from jtruth.learning.annotation.models import Hyper, Spec, confusion, prepare
+from jtruth.learning.annotation.posterior import NutsFit, doubts, drawn, gather, merged_rows
 
 _BLOCKS, _MOST_BLOCKS = 4, 64  # blocks of moves before the first look and between two, and at most
 _MOST_NUMBERS = 20_000_000  # draws x rows of a tempered fit
@@ -62,11 +49,11 @@ _FARTHEST = 30.0  # coordinates of draws from the prior
 
 
 @functools.lru_cache(maxsize=64)
-def numpyro_model(parameters: Callable, channel: Callable) -> Callable:
+def numpyro_model(sites: Callable, channel: Callable) -> Callable:
     """The NumPyro model of a `Spec`; the same object for the same functions, so that it is compiled once."""
 
     def model(seen: Seen | None, hyper: Hyper, *, num_labelers: int) -> None:
-        drawn = draw_sites(parameters, hyper, num_labelers)
+        drawn = draw_sites(sites, hyper, num_labelers)
         if seen is not None:  # else nothing is observed
             now = channel(drawn, hyper, num_labelers)
             numpyro.factor("labels", density.log_likelihood(now, seen)[0])
@@ -74,14 +61,9 @@ def numpyro_model(parameters: Callable, channel: Callable) -> Callable:
     return model
 
 
-MODELS: dict[str, Callable] = {
-    name: numpyro_model(distribution, SPECS[name].channel) for name, distribution in SITES.items()
-}
-
-
 @seeded
 def fit_nuts(
-    model: str | Spec | Callable,
+    model: str | Callable,
     labels: Labels,
     *,
     key: Any = None,
@@ -89,23 +71,23 @@ def fit_nuts(
     start: dict[str, Any] | None = None,
     settings: NutsSettings = NutsSettings(),
 ) -> NutsFit:
-    """Posterior of an annotation model by NUTS.
+    """Sample the posterior of an annotation model by NUTS.
 
     Args:
-        model: a name of `MODELS`, a function of `jtruth.models`, one of your own that is written like them
-            (docs/your_own_model.md), or a `Spec`.
-        labels: noisy labels; to have a classifier graded, append its predictions as one more labeler.
-        key: of whatever is drawn: a whole number or a JAX key; 0 if None.
-        hyper: prior settings that replace those of `models.SPECS`, e.g. {"class_concentration": 3.0}.
+        model: a name of `functions.SPECS`, a function of `jtruth.models`, or one of your own that is written
+            like them (docs/your_own_model.md).
+        labels: noisy labels; to grade a classifier, append its predictions as one more labeler.
+        key: a whole number or a JAX key; 0 if None.
+        hyper: prior settings that replace the model's defaults, e.g. {"class_concentration": 3.0}.
         start: where chains start, up to jitter: values by parameter name (others start at a prior draw);
-            labelers as majority vote sees them if None.
-        settings: numbers of chains and transitions, whom to tell, checkpoint.
+            error rates against the majority vote if None.
+        settings: numbers of chains and transitions, progress, checkpoint.
 
     Returns:
         `NutsFit`; look at `warnings` and `usable` first.
 
     Raises:
-        ValueError: an unknown model or hyperparameter, no label at all, or a checkpoint of another run.
+        ValueError: an unknown model or prior setting, no label, or a checkpoint of another run.
 
     >>> z = np.repeat([[0, 0, 0], [1, 1, 1], [0, 1, 0], [1, 0, 1]], [40, 30, 6, 5], axis=0)
     >>> fit = fit_nuts("one_coin", Labels.from_matrix(z, 2), key=0, settings=NutsSettings(num_samples=500))
@@ -113,38 +95,30 @@ def fit_nuts(
     (True, 0, (3, 2, 2), True)
     """
     gold_and_prior(labels, None, None)
-    name, spec, function = resolve(model, labels)
+    name, spec = resolve(model, labels)
     data = merged_rows(labels)
     prior = prepare(spec, labels.num_classes, data[0].design.shape[1] - 1, hyper)
-    start = spec.start(*majority_start(data_of(labels)), prior) if start is None else start
+    start = (
+        spec.start(*functions.majority_start(functions.data_of(labels)), prior) if start is None else start
+    )
     run = nuts.run_nuts(
-        function, data[0], prior, key=key, static={"num_labelers": labels.num_labelers},
+        numpyro_model(*spec[:2]), data[0], prior, key=key, static={"num_labelers": labels.num_labelers},
         init=start, settings=settings,
     )  # fmt: skip
     return gather(name, spec, labels, prior, data, run, key)
 
 
-def resolve(model: str | Spec | Callable, labels: Labels | None = None) -> tuple[str, Spec, Callable]:
-    """Name, specification and NumPyro model; `labels` are what a function of one's own is called with."""
-    if callable(model):
-        name = NAMES.get(model)
-        model = own_spec(model, labels) if name is None else name
-    if isinstance(model, Spec):
-        if model.parameters is None:
-            raise ValueError(
-                "a custom Spec needs the field `parameters`, a function that samples them with NumPyro"
-            )
-        return model.name, model, numpyro_model(model.parameters, model.channel)
-    choose("model", model, tuple(MODELS))
-    return model, SPECS[model], MODELS[model]
+def resolve(model: str | Callable, labels: Labels | None = None) -> tuple[str, Spec]:
+    """Name and parts of a model; `labels` are what a function of one's own is called with."""
+    if callable(model) and model not in NAMES:
+        return getattr(model, "func", model).__name__, own_spec(model, labels)
+    name = model if isinstance(model, str) else NAMES[model]
+    choose("model", name, tuple(SPECS))
+    return name, SPECS[name]
 
 
 def own_spec(function: Callable, labels: Labels | None) -> Spec:
-    """A NumPyro function of labels as a `Spec`: its sites, and what its site "labels" says of a label.
-
-    Raises:
-        ValueError: the function has discrete unknowns, or no site "prior" or "labels".
-    """
+    """The parts of a NumPyro function of labels: its sites, and the channel of its site "labels"."""
     name = getattr(function, "func", function).__name__
 
     def sites(hyper: Hyper, num_labelers: int) -> dict[str, Any]:
@@ -162,20 +136,20 @@ def own_spec(function: Callable, labels: Labels | None) -> Spec:
             f'{name} has no site "prior" with a class share for each of {distribution.num_classes} classes. '
             "Run a model without it by your own MCMC, and hand that to jt.evaluate"
         )
-    return Spec(channel, parameters=sites, name=name)
+    return Spec(sites, channel)
 
 
 def run_once(
     function: Callable, draw: dict[str, Any], args: tuple, more: dict[str, Any] | None = None
 ) -> Any:
-    """All sites of one run of a NumPyro function, with a draw put in; its other sites are drawn."""
+    """All sites of one run of a NumPyro function, with the values of `draw` put in."""
     inside = handlers.substitute(handlers.seed(function, jax.random.key(0)), data=draw)
     with handlers.block():
         return handlers.trace(inside).get_trace(*args, **(more or {}))
 
 
 def unknown_sites(sites: Any) -> dict[str, Any]:
-    """What a model does not observe; ValueError for a discrete one."""
+    """The unobserved sites; ValueError for a discrete one."""
     unknown = {k: s for k, s in sites.items() if s["type"] == "sample" and not s["is_observed"]}
     for name, site in unknown.items():
         if site["fn"].support.is_discrete:
@@ -187,9 +161,9 @@ def unknown_sites(sites: Any) -> dict[str, Any]:
 
 
 def labels_site(sites: Any, name: str) -> Any:
-    """The observed labels of a model; ValueError where it has none."""
+    """The observed site "labels"; ValueError without one."""
     site = sites.get("labels")
-    if site is None or not isinstance(site.get("fn"), NoisyLabels):
+    if site is None or not isinstance(site.get("fn"), functions.NoisyLabels):
         what = "has no site" if site is None else f"has a {type(site.get('fn')).__name__} as its site"
         raise ValueError(
             f'{name} {what} "labels" (its sites: {", ".join(sites)}); make it by jt.models.observe(labels, '
@@ -199,7 +173,7 @@ def labels_site(sites: Any, name: str) -> Any:
 
 
 def checked_draws(draws: Any, sites: Any, name: str) -> dict[str, np.ndarray]:
-    """Draws (draws, ...) of what a model does not observe; ValueError for other names or shapes."""
+    """Draws (draws, ...) of the unobserved sites; ValueError for other names or shapes."""
     draws, unknown = {k: np.asarray(v) for k, v in draws.items()}, unknown_sites(sites)
     if missing := sorted(set(unknown) - set(draws)):
         raise ValueError(
@@ -216,7 +190,7 @@ def checked_draws(draws: Any, sites: Any, name: str) -> dict[str, np.ndarray]:
 
 
 class DrawnClasses(NamedTuple):
-    """p(class | labels) at every draw, of samples with different labels, and what else draws say."""
+    """Class probabilities and matrices at every draw. Rows are samples with different labels."""
 
     posterior: Float[np.ndarray, "draws rows classes"]
     row_of_sample: Int[np.ndarray, " samples"]
@@ -229,7 +203,7 @@ class DrawnClasses(NamedTuple):
 def drawn_classes(
     model: Callable, draws: Any, args: tuple, more: dict[str, Any] | None = None
 ) -> DrawnClasses:
-    """What draws of a model's sites, (draws, ...) by name, say of the classes; see `classes_by_draw`."""
+    """Class probabilities at draws (draws, ...) of a model's sites; see `classes_by_draw`."""
     name = getattr(model, "__name__", "the model")
     with jax.numpy_rank_promotion("allow"), jax.numpy_dtype_promotion("standard"):
         sites = run_once(model, {}, args, more)
@@ -251,7 +225,7 @@ def drawn_classes(
 
 
 def drawn_by_fit(fit: NutsFit) -> DrawnClasses:
-    """The same of a fit by `fit_nuts`."""
+    """Class probabilities at the draws of a fit by `fit_nuts`."""
     draws = {name: fit.run.flat(name) for name in fit.run.samples}
     posterior, matrices = drawn(fit.spec.channel, draws, fit.seen, fit.hyper, fit.labels.num_labelers)
     return DrawnClasses(posterior, fit.row_of_sample, matrices, None)
@@ -263,32 +237,32 @@ def classes_by_draw(
     """p(class | labels, parameters) of every sample at every draw of a model, by Bayes' rule (Su (21)).
 
     Args:
-        model: a function of `jtruth.models`, or one of your own whose labels are `jtruth.models.observe`d.
+        model: a function of `jtruth.models`, or your own with a site made by `jtruth.models.observe`.
         draws: values (draws, ...) by name of site: `mcmc.get_samples()`, or draws of a guide.
         args, priors: what the model was run with, labels first.
 
     Raises:
-        ValueError: a site is missing, is discrete, or has another shape; it is named.
+        ValueError: a site that is missing, discrete, or of another shape; the message names it.
     """
     found = drawn_classes(model, draws, args, priors)
     return found.posterior[:, found.row_of_sample]
 
 
 @functools.lru_cache(maxsize=64)
-def kind_of(parameters: Callable, channel: Callable) -> Kind:
-    """An annotation model as all models of `jtruth.latent` are: a log density of coordinates without bounds.
+def kind_of(sites: Callable, channel: Callable) -> Kind:
+    """An annotation model as a log density, for tempering.
 
-    Coordinates are NumPyro's of all sites, one after the other; arrays are the prior settings, and zeros
-    (labelers,) for their number.
+    Coordinates are NumPyro's of all sites, one after the other. Arrays are the prior settings, and zeros
+    (labelers,) for the number of labelers.
     """
-    drawn = functools.partial(draw_sites, parameters)
+    drawn = functools.partial(draw_sites, sites)
 
     def args(arrays: Any) -> tuple[Hyper, int]:
         return arrays[0], arrays[1].size
 
     def point(arrays: Any, key: Any) -> dict[str, Any]:
-        sites = handlers.trace(handlers.seed(drawn, key)).get_trace(*args(arrays))
-        unknown = unknown_sites(sites).items()
+        every = handlers.trace(handlers.seed(drawn, key)).get_trace(*args(arrays))
+        unknown = unknown_sites(every).items()
         return {name: biject_to(s["fn"].support).inv(s["value"]) for name, s in unknown}
 
     def shapes(arrays: Any) -> Any:
@@ -314,7 +288,7 @@ def kind_of(parameters: Callable, channel: Callable) -> Kind:
         with handlers.seed(rng_seed=key):
             distributions = {
                 "prior": dist.Dirichlet(arrays[0]["class_concentration"]),
-                **parameters(*args(arrays)),
+                **sites(*args(arrays)),
             }
         if all(isinstance(distribution, dist.Distribution) for distribution in distributions.values()):
             free = [
@@ -333,7 +307,7 @@ def kind_of(parameters: Callable, channel: Callable) -> Kind:
 
 
 def _drawn_free(distribution: Any, rng: np.random.Generator, number: int) -> Any:
-    """Draws in NumPyro's coordinates without bounds; NumPy draws the usual distributions, uncompiled."""
+    """Draws in NumPyro's unconstrained coordinates; usual distributions by NumPy, uncompiled."""
     base, shape = distribution, (number, *distribution.shape())
     while isinstance(base, dist.Independent | dist.ExpandedDistribution):
         base = base.base_dist
@@ -358,23 +332,20 @@ def _drawn_free(distribution: Any, rng: np.random.Generator, number: int) -> Any
 def evidence_of(fit: Any, key: Any = None) -> tuple[float, float] | None:
     """log p(all labels) of the model of a `NutsFit`, by tempering from the prior, and its standard error.
 
-    None where tempering would take long, or does not get to the posterior.
+    None where tempering would take long or does not reach the posterior.
     """
     with nuts.numpyro_block(), jax.enable_x64(False):
-        parameters = fit.spec.parameters or SITES[fit.model]
-        model, _ = _density(fit.spec, parameters, fit.labels, fit.hyper)
+        model, _ = _density(fit.spec, fit.labels, fit.hyper)
         state = model and _at_posterior(model, host_rng(key, "evidence"))
     return state and (state.evidence[0], state.evidence[1])
 
 
-def _density(
-    spec: Spec, parameters: Callable, labels: Labels, hyper: Hyper
-) -> tuple[Model | None, np.ndarray]:
+def _density(spec: Spec, labels: Labels, hyper: Hyper) -> tuple[Model | None, np.ndarray]:
     """The model as a log density, and the row of each sample; None where tempering would take long."""
     settings = {name: np.asarray(value, np.float32) for name, value in hyper.items()}
     arrays = settings, np.zeros(labels.num_labelers, np.float32)
     rows = merge_samples(labels, None, None)
-    kind = kind_of(parameters, spec.channel)
+    kind = kind_of(spec.sites, spec.channel)
     points = np.zeros((kind.size(arrays), 1), np.float32)
     states = jax.eval_shape(kind.channel, arrays, points).log_level.shape[0]
     observed = Observed(
@@ -386,7 +357,7 @@ def _density(
 
 
 def _at_posterior(model: Model, rng: np.random.Generator) -> temper.Tempered | None:
-    """Points of the posterior, and the evidence; None where the posterior is not reached."""
+    """Points of the posterior, and the evidence; None where tempering does not reach it."""
     keep_programs()
     try:
         return alone(temper.temper(model, rng, temper.lineages_for(model.work)))
@@ -395,7 +366,7 @@ def _at_posterior(model: Model, rng: np.random.Generator) -> temper.Tempered | N
 
 
 class TemperedFit(NamedTuple):
-    """What draws of an annotation model by tempering say of the labels."""
+    """What one tempered run of an annotation model found."""
 
     pointwise: RowLikelihood
     evidence: tuple[float, float]  # log p(all labels), and its standard error
@@ -403,20 +374,20 @@ class TemperedFit(NamedTuple):
 
 
 def fit_tempered(
-    model: str | Spec | Callable, labels: Labels, *, key: Any = None, progress: Progress = nuts.USUAL.progress
+    model: str | Callable, labels: Labels, *, key: Any = None, progress: Progress = nuts.USUAL.progress
 ) -> TemperedFit | None:
     """log p(labels of a sample | draw) and the evidence of an annotation model, by one tempered run.
 
     The points that tempering ends with are draws of the posterior (Del Moral, Doucet and Jasra 2006). They
-    move on until R-hat and ESS of all parameters are those of `latent.walk.STANDARD`. None where tempering
-    would take long, or does not reach the posterior: `fit_nuts` is for such data.
+    move on until R-hat and ESS of all parameters meet `latent.walk.STANDARD`. None where tempering would take
+    long or does not reach the posterior: use `fit_nuts` then.
     """
     gold_and_prior(labels, None, None)
-    name, spec, _ = resolve(model, labels)
+    _, spec = resolve(model, labels)
     most = int(labels.labels_per_sample().max())
     hyper, rng = prepare(spec, labels.num_classes, most, None), host_rng(key, "tempered")
     with nuts.numpyro_block(), jax.enable_x64(False), progress.reporting() as tell:
-        density, row_of_sample = _density(spec, spec.parameters or SITES[name], labels, hyper)
+        density, row_of_sample = _density(spec, labels, hyper)
         state = density and _at_posterior(density, rng)
         if density is None or state is None:
             return None
@@ -440,7 +411,7 @@ def fit_tempered(
 def _moved(
     model: Model, rng: np.random.Generator, state: temper.Tempered
 ) -> Sampler[tuple[temper.Tempered, tuple[dict[str, np.ndarray], np.ndarray]]]:
-    """A few moves on; parameters (lineages, moves, ...) and log p(row), (lineages, moves, rows)."""
+    """The state after a few moves, with parameters and log p(row), (lineages, moves, ...)."""
     path = yield from temper.kept(model, rng, state)
     static = ("kind", model.kind), ("classes", model.classes)
     u = np.zeros((len(path), model.classes, path.shape[2]), np.float32)  # these models have no images

@@ -1,19 +1,15 @@
-"""Annotation models as NumPyro functions, for one's own MCMC, SVI, Predictive and handlers (`jtruth.models`).
+"""Annotation models as NumPyro functions, for your own MCMC, SVI, Predictive and handlers (`jtruth.models`).
 
 A model function takes `labels` first: `Labels`, an integer array (samples, labelers) with -1 for no label, or
-None beside `shape=(samples, labelers)`, where labels are drawn. Its sites are the class shares "prior"
-(named as everywhere in jtruth, where it is what `jt.class_posterior` takes) and what is unknown of the
-labelers; the true class and the difficulty of a sample are summed out. The labels are one observed site,
-"labels", whose distribution is `NoisyLabels`: it has the right shapes in `Predictive`, and knows the class
-posterior of every sample.
+None with `shape=(samples, labelers)`, where labels are drawn. Its sites are the class shares "prior" and the
+unknowns of the labelers; the true class and the difficulty of a sample are summed out. The labels are one
+observed site, "labels", whose distribution is `NoisyLabels`.
 
-Nothing in labels says which class is called 0. Samplers of NumPyro start within +-2 of 0 in unconstrained
-coordinates, which for error rates is anywhere, also in the mirror image where classes have exchanged names.
-So the coordinates of the shipped models are 0 where labelers are as majority vote sees them (`_Near`). The
-density is not changed.
+Labels do not show which class is called 0. NumPyro's samplers start within +-2 of 0 in unconstrained
+coordinates, possibly in the mirror image where classes have exchanged names. So the coordinates of the
+shipped models are 0 at the error rates against the majority vote (`_Near`); the density is the same.
 
-`SITES` are the distributions of each model of `models.SPECS`; `fit_nuts` and `compare_models` sample the same
-ones.
+`SPECS` has one entry for each model, which `fit_nuts` and `compare_models` sample too.
 """
 
 from collections.abc import Callable
@@ -37,7 +33,8 @@ from jtruth.latent import density
 from jtruth.latent.density import Channel
 from jtruth.latent.rows import equal_rows
 from jtruth.learning._fit import counts_of_labels
-from jtruth.learning.annotation.models import SPECS, Hyper, as_channel, prepare, wrong_shares
+from jtruth.learning.annotation import models
+from jtruth.learning.annotation.models import Hyper, Spec
 
 _LARGEST = 20_000_000  # cells of a matrix of labels; beyond it a column is the k-th label of each sample
 _LEAST = 1e-6  # of a concentration
@@ -56,7 +53,7 @@ class LabelData(NamedTuple):
 
 
 def data_of(labels: Any = None, num_classes: int | None = None, shape: tuple | None = None) -> LabelData:
-    """What a model function was called with, checked where it is concrete.
+    """The arguments of a model function, checked where they are concrete.
 
     Args:
         labels: `Labels`, whole numbers (samples, labelers) with -1 for no label, log p(labels | class) as
@@ -65,7 +62,7 @@ def data_of(labels: Any = None, num_classes: int | None = None, shape: tuple | N
         shape: (samples, labelers), where `labels` is None.
 
     Raises:
-        ValueError: a wrong code in a concrete array, named by its cell, or a size that is not known.
+        ValueError: a wrong code in a concrete array, with its cell, or an unknown size.
     """
     if isinstance(labels, LabelData):
         return labels
@@ -123,7 +120,7 @@ class NoisyLabels(dist.Distribution):
         super().__init__((samples,), (width,), validate_args=validate_args)
 
     def sample(self, key: Any, sample_shape: tuple[int, ...] = ()) -> Int[Array, "*shape samples columns"]:
-        """Labels where the observed ones are; -1 elsewhere."""
+        """Draw labels (samples, columns), -1 where no label was observed."""
         if not self.num_labelers:
             raise NotImplementedError("labels that came as a log-likelihood array cannot be drawn")
         of_state, by_code = self._of_state(), self.channel.log_seen[..., 0]
@@ -137,7 +134,7 @@ class NoisyLabels(dist.Distribution):
         return self.channel.log_class[..., 0] + self.channel.log_level[..., 0]
 
     def rows(self, value: Any) -> tuple[Any, Any, Any]:
-        """(value, labeler, row of each sample or None) of samples that differ; all if something is traced."""
+        """(value, labeler, row of each sample or None), equal samples once; all if something is traced."""
         floating, one = jnp.issubdtype(value.dtype, jnp.floating), len(self.channel.log_class) == 1
         if floating or not one or not is_concrete((value, self.labeler)) or value.ndim > 2:
             return value, self.labeler, None
@@ -149,7 +146,7 @@ class NoisyLabels(dist.Distribution):
         return np.where(code < 0, -1, code % self.num_classes), code // self.num_classes, row
 
     def _log_joint(self, value: Any, labeler: Any) -> Float[Array, "*rows states"]:
-        """log p(labels, state) of these rows."""
+        """log p(labels, state)."""
         of_state = self._of_state()
         if jnp.issubdtype(value.dtype, jnp.floating):
             levels = of_state.shape[-1] // self.num_classes
@@ -159,14 +156,14 @@ class NoisyLabels(dist.Distribution):
         return table.at[code].get(mode="fill", fill_value=0).sum(axis=-2) + of_state
 
     def log_prob(self, value: Any, intermediates: Any = None) -> Float[Array, "*shape samples"]:
-        """log p(labels) of every sample; equal samples are computed once where values are concrete."""
+        """log p(labels) of every sample, computed once for equal samples if values are concrete."""
         some, labeler, row = self.rows(value)
         joint = self._log_joint(some, labeler)
         each = density.total(joint.reshape(-1, joint.shape[-1], 1)).reshape(joint.shape[:-1])
         return each if row is None else each[row]
 
     def class_posterior(self, value: Any, labeler: Any = None) -> Float[Array, "rows classes"]:
-        """p(class | labels) of these rows, of `self.rows`; of all samples where `labeler` is None."""
+        """p(class | labels) of rows from `rows`, or of all samples if `labeler` is None."""
         joint = self._log_joint(value, self.labeler if labeler is None else labeler)
         return density.class_dist(joint[..., None], self.num_classes)[..., 0]
 
@@ -180,8 +177,8 @@ def observe(
         data: of `data_of`, or labels as it takes them.
         prior: (classes,) class shares, or p(class) of every sample (samples, classes).
         confusion: (labelers, true classes, labels) p(label | true class), or one matrix for all labelers.
-        channel: what labels mean where difficulty has levels (`jtruth.learning.annotation.models`), in place
-            of `prior` and `confusion`.
+        channel: in place of `prior` and `confusion`, for models with levels of difficulty
+            (`jtruth.learning.annotation.models`).
 
     Raises:
         ValueError: shapes that do not belong together.
@@ -195,7 +192,7 @@ def observe(
             raise ValueError(f"site 'labels': prior has shape {prior.shape}; give one share for each class")
         if confusion.shape not in (sizes, sizes[1:]):
             raise ValueError(f"site 'labels': confusion has shape {confusion.shape}; give {sizes}")
-        channel = as_channel(
+        channel = models.as_channel(
             safe_log(prior), jnp.zeros(1, prior.dtype),
             jnp.swapaxes(safe_log(jnp.broadcast_to(confusion, sizes)), 1, 2)[..., None],
         )  # fmt: skip
@@ -206,7 +203,7 @@ def observe(
 
 
 class _Support(constraints.Constraint):
-    """A support whose unconstrained coordinates are 0 at `start` and finer by `_NEAR`."""
+    """A support whose unconstrained coordinates are 0 at `start` and scaled by `_NEAR`."""
 
     def __init__(self, of: Any, start: Any):
         self.of, self.start, self.event_dim = of, start, of.event_dim
@@ -250,21 +247,21 @@ class _Near(dist.Distribution):
 
 
 class starting(Messenger):
-    """Sites inside start near these values."""
+    """A handler: samplers start these sites near these values."""
 
     def __init__(self, start: dict[str, Any]):
         self.start = start
         super().__init__()
 
     def process_message(self, msg: Any) -> None:
-        """Another distribution of the site, with the same density."""
+        """Replace the distribution by one with the same density and other coordinates."""
         if msg["type"] == "sample" and msg["name"] in self.start:
             value = jnp.asarray(self.start[msg["name"]], jnp.result_type(float))
             msg["fn"] = _Near(msg["fn"], jnp.broadcast_to(value, msg["fn"].shape()))
 
 
 def majority_start(data: LabelData) -> tuple[np.ndarray, np.ndarray]:
-    """Class shares and matrices as majority vote sees them; even ones of good labelers where it cannot."""
+    """Class shares and matrices against the majority vote; even shares and good labelers without labels."""
     classes = data.num_classes
     rows = np.broadcast_to(diagonal_rows(classes, 4.0, 1.0), (data.num_labelers, classes, classes))
     shares = np.ones(classes)
@@ -280,7 +277,7 @@ def majority_start(data: LabelData) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _many(distribution: dist.Distribution, *shape: int) -> Any:
-    """So many independent numbers or rows of one distribution, as one parameter."""
+    """Independent numbers or rows of one distribution, as one parameter."""
     every = (*shape, *distribution.batch_shape)
     return distribution.expand(every).to_event(len(every))
 
@@ -293,31 +290,6 @@ def _hierarchical(hyper: Hyper, labelers: int) -> dict[str, dist.Distribution]:
         "spread": _many(dist.HalfNormal(hyper["spread"]), *shape),
         "own": _many(dist.Normal(0.0, 1.0), labelers, *shape),
     }
-
-
-def _alike(hyper: Hyper, labelers: int) -> dict[str, Any]:
-    """Rows of one class alike over labelers, nothing fixed: as `latent.models.alike`, uncollapsed.
-
-    right[t, c] ~ Beta(mean[c] kappa[c], (1 - mean[c]) kappa[c]), errors[t, c] ~ Dirichlet(alpha[c] q[c]) with
-    q[c, u] proportional to share[u]^pull[c]. With two classes there is one wrong label and no pattern.
-    Rows are centred at what they share: with few labels of a labeler NUTS may need target_accept=.99.
-    """
-    classes = hyper["log_share"].shape[0]
-    distributions = {"mean": dist.Beta(*hyper["mean_prior"]), "log_kappa": dist.Normal(*hyper["log_kappa"])}
-    if classes > 2:
-        distributions |= {"log_alpha": dist.Normal(*hyper["log_alpha"]), "pull": dist.Uniform(0.0, 1.0)}
-    p: dict[str, Any] = {
-        name: numpyro.sample(name, _many(distribution, classes))
-        for name, distribution in distributions.items()
-    }
-    kappa, shape = jnp.exp(p["log_kappa"]), (labelers, classes)
-    right = dist.Beta(p["mean"] * kappa, (1 - p["mean"]) * kappa).expand(shape).to_event(2)
-    p["right"] = numpyro.sample("right", right)
-    if classes > 2:
-        q = wrong_shares(hyper["log_share"], p["pull"])
-        wrong = dist.Dirichlet(jnp.exp(p["log_alpha"])[:, None] * q).expand(shape).to_event(2)
-        p["errors"] = numpyro.sample("errors", wrong)
-    return p
 
 
 def _strata(hyper: Hyper, labelers: int) -> dict[str, Any]:
@@ -336,48 +308,97 @@ def _fallibility(hyper: Hyper, labelers: int) -> dict[str, dist.Distribution]:
     return {"fallibility": distribution.to_event(1)}
 
 
-# Of each model of `SPECS`, hyper and number of labelers -> parameters, or their distributions.
-SITES: dict[str, Callable[[Hyper, int], dict[str, Any]]] = {
+SPECS: dict[str, Spec] = {
     # Dawid and Skene (1979): psi_t[c] ~ Dirichlet(row_concentration[c]) for every labeler.
-    "dawid_skene": lambda h, t: {"confusion": _many(dist.Dirichlet(h["row_concentration"]), t)},
+    "dawid_skene": Spec(
+        sites=lambda h, t: {"confusion": _many(dist.Dirichlet(h["row_concentration"]), t)},
+        channel=models.matrices_channel,
+        defaults=models.default_rows,
+        start=lambda prior, psi, h: {"prior": prior, "confusion": psi},
+    ),
     # One matrix for all labelers (the "multinomial" model).
-    "pooled": lambda h, t: {"matrix": _many(dist.Dirichlet(h["row_concentration"]))},
-    # One probability to be right for each labeler, for all classes.
-    "one_coin": lambda h, t: {"accuracy": _many(dist.Beta(*h["accuracy"]), t)},
-    "hierarchical_dawid_skene": _hierarchical,
-    "alike": _alike,
-    "strata": _strata,
-    "difficulty_fallibility": _fallibility,
-    # GLAD (Whitehill et al. 2009) for C classes: ability_t ~ Normal; log easiness_i ~ Normal, by nodes.
-    "item_difficulty": lambda h, t: {"ability": _many(dist.Normal(*h["ability"]), t)},
+    "pooled": Spec(
+        sites=lambda h, t: {"matrix": _many(dist.Dirichlet(h["row_concentration"]))},
+        channel=models.pooled,
+        defaults=models.default_rows,
+        start=lambda prior, psi, h: {"prior": prior, "matrix": psi.mean(axis=0)},
+    ),
+    # One accuracy for each labeler, the same for all classes.
+    "one_coin": Spec(
+        sites=lambda h, t: {"accuracy": _many(dist.Beta(*h["accuracy"]), t)},
+        channel=models.one_coin,
+        defaults=lambda c: {"accuracy": (2.0, 1.0)},  # Beta
+        start=lambda prior, psi, h: {"prior": prior, "accuracy": models.mean_accuracy(prior, psi)},
+        rigid=True,
+    ),
+    "hierarchical_dawid_skene": Spec(
+        sites=_hierarchical,
+        channel=models.hierarchical,
+        # A population that is right 73 % of the time, give or take.
+        defaults=lambda c: {"logit_mean": np.full((c, c - 1), -1.0 - np.log(c - 1)),
+                            "logit_sd": np.ones((c, c - 1)), "spread": 1.0},
+        start=models.hierarchical_start,
+        any_sign=("logit_mean",),
+    ),
+    "strata": Spec(
+        sites=_strata,
+        channel=models.stratified,
+        # As `learning.joint.models.shared_strata`.
+        defaults=lambda c: {"weights": np.tile([10.0, 1.0] if c == 2 else [2.0, 1.0], (c, 1)),
+                            "common": np.stack([diagonal_rows(c, 9, 1), diagonal_rows(c, 3, 3)], axis=1),
+                            "strength": 6.0},
+        start=models.strata_start,
+    ),
+    # Su 5.1.2: fallibility ~ high * Beta(a, b), (1, 1, .4) is U(0, .4); difficulty ~ Beta, as in Su 5.2.1.
+    "difficulty_fallibility": Spec(
+        sites=_fallibility,
+        channel=models.difficulty,
+        defaults=lambda c: {"fallibility": (1.0, 1.0, 1.0), "difficulty_prior": (1.0, 5.0)},
+        start=models.fallibility_start,
+        rigid=True,
+    ),
+    # GLAD (Whitehill et al. 2009) for C classes: ability ~ Normal; log easiness ~ Normal: mean, sd, nodes.
+    "item_difficulty": Spec(
+        sites=lambda h, t: {"ability": _many(dist.Normal(*h["ability"]), t)},
+        channel=models.ability,
+        defaults=lambda c: {"ability": (1.0, 1.0), "easiness_prior": (1.0, 1.0, 15.0)},
+        start=models.ability_start,
+        rigid=True,
+        any_sign=("ability", "easiness_prior"),
+    ),
     # MACE (Hovy et al. 2013): competence_t ~ Beta, spam_t ~ Dirichlet.
-    "mace": lambda h, t: {
-        "competence": _many(dist.Beta(*h["competence"]), t), "spam": _many(dist.Dirichlet(h["spam"]), t)},
-    # Welinder et al. (2010), one dimension, two classes: w_t, tau_t ~ Normal; positions by nodes, where
-    # `fit_welinder` takes the most probable positions.
-    "welinder": lambda h, t: {name: _many(dist.Normal(*h[name]), t) for name in ("direction", "threshold")},
+    "mace": Spec(
+        sites=lambda h, t: {"competence": _many(dist.Beta(*h["competence"]), t),
+                            "spam": _many(dist.Dirichlet(h["spam"]), t)},
+        channel=models.mace,
+        defaults=lambda c: {"competence": (0.5, 0.5), "spam": np.full(c, 10.0)},
+        start=models.mace_start,
+    ),
+    # Welinder et al. (2010), one dimension, two classes. `fit_welinder` takes the most probable positions.
+    "welinder": Spec(
+        sites=lambda h, t: {name: _many(dist.Normal(*h[name]), t) for name in ("direction", "threshold")},
+        channel=models.welinder,
+        defaults=models.welinder_defaults,
+        start=models.welinder_start,
+        any_sign=("direction", "threshold"),
+    ),
 }  # fmt: skip
 
 
-def draw_sites(parameters: Callable, hyper: Hyper, labelers: int) -> dict[str, Any]:
-    """The class prior, unless it is among the parameters, and these; what is a distribution is drawn."""
-    distributions = parameters(hyper, labelers)
-    distributions = (
-        distributions
-        if "prior" in distributions
-        else {"prior": dist.Dirichlet(hyper["class_concentration"])} | distributions
-    )
-    return {
-        k: numpyro.sample(k, v) if isinstance(v, dist.Distribution) else v for k, v in distributions.items()
-    }
+def draw_sites(sites: Callable, hyper: Hyper, labelers: int) -> dict[str, Any]:
+    """The parameters of a model: its distributions are drawn, and the class shares if it has none."""
+    found = sites(hyper, labelers)
+    if "prior" not in found:
+        found = {"prior": dist.Dirichlet(hyper["class_concentration"])} | found
+    return {k: numpyro.sample(k, v) if isinstance(v, dist.Distribution) else v for k, v in found.items()}
 
 
 def _run(name: str, labels: Any, num_classes: int | None, shape: Any, priors: Hyper) -> None:
-    """The model of this name, whose samplers start near what majority vote says."""
+    """The model of this name, whose samplers start near the majority vote."""
     data, spec = data_of(labels, num_classes, shape), SPECS[name]
-    hyper = prepare(spec, data.num_classes, data.labeler.shape[1], priors)
+    hyper = models.prepare(spec, data.num_classes, data.labeler.shape[1], priors)
     with starting(spec.start(*majority_start(data), hyper)):
-        drawn = draw_sites(SITES[name], hyper, data.num_labelers)
+        drawn = draw_sites(spec.sites, hyper, data.num_labelers)
     observe(data, channel=spec.channel(drawn, hyper, data.num_labelers))
 
 
@@ -389,7 +410,7 @@ def dawid_skene(
     Args:
         labels: `Labels`, whole numbers (samples, labelers) with -1 for no label (traced ones are not
             checked), or None, to draw them.
-        num_classes: of an array; if None, the largest code + 1, at least 2. Needed for traced arrays.
+        num_classes: of an array; if None, the largest code + 1, at least 2. Traced arrays need it.
         shape: (samples, labelers), where `labels` is None.
         priors: concrete numbers: class_concentration (1 for each class) and row_concentration, (classes,
             classes), 2 on the diagonal and 1 spread over the rest.
@@ -405,6 +426,9 @@ def dawid_skene(
     _run("dawid_skene", labels, num_classes, shape, priors)
 
 
+NAMES: dict[Callable, str] = {dawid_skene: "dawid_skene"}  # the name in `SPECS` of each function
+
+
 def _like(name: str, summary: str, settings: str, function: str = "") -> Callable:
     """Another model of `SPECS` as a function of labels."""
 
@@ -414,39 +438,27 @@ def _like(name: str, summary: str, settings: str, function: str = "") -> Callabl
         _run(name, labels, num_classes, shape, priors)
 
     model.__name__ = model.__qualname__ = function or name
-    model.__doc__ = (
-        f"{summary}\n\n    Arguments as for `dawid_skene`. Priors: class_concentration, {settings}."
-    )
+    model.__doc__ = f"{summary}\n\nArguments as for `dawid_skene`. Priors: class_concentration, {settings}."
+    NAMES[model] = name
     return model
 
 
-one_coin = _like("one_coin", 'One accuracy each: site "accuracy" (labeler,).', "accuracy=(a, b)")
+one_coin = _like("one_coin", 'One accuracy for each labeler: site "accuracy" (labeler,).', "accuracy=(a, b)")
 hierarchical = _like(
-    "hierarchical_dawid_skene",
-    "Labelers of a population (Paun et al. 2018).",
-    "logit_mean, logit_sd, spread",
-    "hierarchical",
-)
+    "hierarchical_dawid_skene", "Labelers of a population (Paun et al. 2018).",
+    "logit_mean, logit_sd, spread", "hierarchical",
+)  # fmt: skip
 difficulty_fallibility = _like(
-    "difficulty_fallibility",
-    'Su 5.1.2: site "fallibility".',
+    "difficulty_fallibility", 'Su 5.1.2: site "fallibility" (labeler,).',
     "fallibility=(a, b, high), difficulty_prior=(a, b)",
-)
+)  # fmt: skip
 glad = _like(
-    "item_difficulty",
-    "GLAD (Whitehill et al. 2009) for C classes.",
-    "ability=(mean, sd), easiness_prior=(mean, sd, nodes)",
-    "glad",
-)
+    "item_difficulty", 'GLAD (Whitehill et al. 2009) for C classes: site "ability" (labeler,).',
+    "ability=(mean, sd), easiness_prior=(mean, sd, nodes)", "glad",
+)  # fmt: skip
 mace = _like("mace", 'MACE (Hovy et al. 2013): sites "competence", "spam".', "competence=(a, b), spam")
 welinder = _like(
-    "welinder",
-    "Welinder et al. (2010), two classes.",
+    "welinder", 'Welinder et al. (2010), two classes: sites "direction", "threshold" (labeler,).',
     "direction, threshold=(mean, sd), position_prior=(sd, nodes)",
-)
+)  # fmt: skip
 strata = _like("strata", "Items that are easy or hard for everybody.", "weights, common, strength")
-NAMES: dict[Callable, str] = {  # names of `SPECS` by function
-    dawid_skene: "dawid_skene", one_coin: "one_coin", hierarchical: "hierarchical_dawid_skene",
-    difficulty_fallibility: "difficulty_fallibility", glad: "item_difficulty", mace: "mace",
-    welinder: "welinder", strata: "strata",
-}  # fmt: skip

@@ -1,17 +1,16 @@
-"""The annotation models: what their parameters mean, which priors they have, where chains start.
+"""The annotation models without their NumPyro sites: what parameters mean, and where chains start.
 
-A sample has a class c ~ pi and, in some models, a difficulty level h with probability w[h], both unknown;
-given them labeler t names class k with probability table[t, k, c, h], independently of everything else. So a
-model is a function that fills a table, `Spec.channel`, and what it returns is a `Channel` of one point
-(`jtruth.latent.density`), whose states are the pairs of class and level. Levels are the nodes of a Gauss rule
-of the difficulty's prior: no parameter belongs to a single sample, which leave-one-out comparison needs.
+A sample has a class c ~ prior and, in some models, a difficulty level h with probability w[h], both unknown.
+Given both, labeler t gives label k with probability table[t, k, c, h], independently of everything else. So a
+model is a function from parameters to a `Channel` of one point (`jtruth.latent.density`) whose states are the
+pairs of class and level. Levels are the nodes of a Gauss rule for the prior of the difficulty, so that no
+parameter belongs to a single sample, as leave-one-out comparison needs.
 
-`Spec.start` goes the other way: from a class prior and one matrix a labeler to parameters near them. A model
-of your own is a `Spec` too (docs/your_own_model.md).
+Functions named `..._start` go the other way, from class shares and one matrix for each labeler to parameters
+near them. `functions.SPECS` has one entry for each model.
 """
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
@@ -74,16 +73,30 @@ def draw_labels(
 def confusion_channel(
     prior: Float[AnyArray, " classes"], matrices: Float[AnyArray, "labelers classes classes"]
 ) -> Channel:
-    """Dawid and Skene: a matrix for every labeler."""
+    """The channel of one matrix for every labeler."""
     table = jnp.swapaxes(safe_log(matrices), 1, 2)[..., None]
     return as_channel(safe_log(prior), jnp.zeros(1, prior.dtype), table)
 
 
-def one_coin_channel(prior: Float[AnyArray, " classes"], accuracy: Float[AnyArray, " labelers"]) -> Channel:
+def matrices_channel(p: Parameters, hyper: Hyper, num_labelers: int) -> Channel:
+    """Dawid and Skene: a matrix for every labeler."""
+    return confusion_channel(p["prior"], p["confusion"])
+
+
+def pooled(p: Parameters, hyper: Hyper, num_labelers: int) -> Channel:
+    """One matrix for all labelers."""
+    return confusion_channel(p["prior"], jnp.repeat(p["matrix"][None], num_labelers, axis=0))
+
+
+def hierarchical(p: Parameters, hyper: Hyper, num_labelers: int) -> Channel:
+    """Matrices whose logits are those of the population and each labeler's own part."""
+    return confusion_channel(p["prior"], logit_rows(p["population"][None] + p["spread"][None] * p["own"]))
+
+
+def one_coin(p: Parameters, hyper: Hyper, num_labelers: int) -> Channel:
     """A labeler is right with its probability for every class; errors are spread evenly."""
-    return even_errors(
-        prior, jnp.zeros(1, prior.dtype), safe_log(accuracy)[:, None], safe_log(1 - accuracy)[:, None]
-    )
+    prior, accuracy = p["prior"], p["accuracy"][:, None]
+    return even_errors(prior, jnp.zeros(1, prior.dtype), safe_log(accuracy), safe_log(1 - accuracy))
 
 
 def difficulty(p: Parameters, hyper: Parameters, num_labelers: int) -> Channel:
@@ -131,7 +144,7 @@ def stratified(p: Parameters, hyper: Hyper, num_labelers: int) -> Channel:
 
 
 def even_errors(prior: AnyArray, log_weight: AnyArray, log_right: Any, log_wrong: Any) -> Channel:
-    """Labelers who spread their errors evenly, from log p(right) and log p(wrong) (labelers, levels)."""
+    """Labelers with even errors, from log p(right) and log p(wrong) (labelers, levels)."""
     classes = prior.shape[0]
     right = jnp.eye(classes, dtype=bool)[None, :, :, None]
     each = log_wrong - np.log(classes - 1)
@@ -141,32 +154,9 @@ def even_errors(prior: AnyArray, log_weight: AnyArray, log_right: Any, log_wrong
 
 def logit_rows(off: Float[AnyArray, "*labelers classes others"]) -> Float[Array, "*labelers classes classes"]:
     """Matrices from logits of the wrong labels, in order without the diagonal; the right one has logit 0."""
-    logits = jnp.where(np.eye(off.shape[-2], dtype=bool), 0.0, _off_diagonal(off))
-    return jax.nn.softmax(logits, axis=-1)
-
-
-def _off_diagonal(off: AnyArray) -> AnyArray:
-    """(..., classes, classes) of (..., classes, others); what is on the diagonal means nothing."""
     true, observed = np.indices((off.shape[-2], off.shape[-2]))
-    return off[..., true, np.where(observed < true, observed, np.maximum(observed - 1, 0))]
-
-
-def right_and_wrong(p: Parameters, hyper: Hyper, num_labelers: int) -> Channel:
-    """Rows from how often each is right and how its wrong labels are shared, in order; of two classes one."""
-    right, classes = p["right"], p["prior"].shape[0]
-    share = (
-        _off_diagonal(p["errors"]) if "errors" in p else jnp.full((1, classes, classes), 1 / (classes - 1))
-    )
-    rows = jnp.where(np.eye(classes, dtype=bool), right[..., None], (1 - right)[..., None] * share)
-    return confusion_channel(p["prior"], rows)
-
-
-def wrong_shares(
-    log_share: Float[AnyArray, " classes"], pull: Float[AnyArray, " classes"]
-) -> Float[Array, "classes others"]:
-    """Mean shares of the wrong labels of each class, share[u]^pull[c], in order without the diagonal."""
-    others = np.array([[u for u in range(len(log_share)) if u != c] for c in range(len(log_share))])
-    return jax.nn.softmax(pull[:, None] * jnp.asarray(log_share)[others], axis=-1)
+    logits = off[..., true, np.where(observed < true, observed, np.maximum(observed - 1, 0))]
+    return jax.nn.softmax(jnp.where(true == observed, 0.0, logits), axis=-1)
 
 
 def beta_levels(a: float, b: float, most_labels: int) -> tuple[np.ndarray, np.ndarray]:
@@ -179,19 +169,15 @@ def beta_levels(a: float, b: float, most_labels: int) -> tuple[np.ndarray, np.nd
 
 
 class Spec(NamedTuple):
-    """One model. C classes, T labelers. All functions are pure; equal functions share a compiled program.
+    """One model. C classes, T labelers. All functions are pure; equal functions share a compiled program."""
 
-    The class prior "prior" (C,) is drawn by jtruth and is among the parameters that `channel` gets.
-    """
-
+    # hyper, T -> parameters beside the class shares "prior" (C,): distributions, or values already sampled
+    sites: Callable[[Hyper, int], Parameters]
     channel: Callable[[Parameters, Hyper, int], Channel]  # parameters, hyper, T -> probabilities of labels
     defaults: Callable[[int], Hyper] = lambda classes: {}  # C -> prior settings, all that a user may replace
-    # class prior, matrices, hyper -> a start; what is not in it starts at a draw from its prior
+    # class shares, matrices, hyper -> a start; what is not in it starts at a draw from its prior
     start: Callable[[np.ndarray, np.ndarray, Hyper], Parameters] = lambda prior, psi, hyper: {"prior": prior}
-    rigid: bool = False  # whether two labels a sample can determine the parameters
-    parameters: Callable[[Hyper, int], Parameters] | None = None  # of your own: hyper, T -> NumPyro draws
-    name: str = "own"  # of your own, in tables
-    dims: Mapping[str, tuple[str, ...]] = MappingProxyType({})  # parameter -> names of its axes, for ArviZ
+    rigid: bool = False  # whether two labels of a sample can determine the parameters
     any_sign: tuple[str, ...] = ()  # prior settings that need not be positive
 
     __repr__ = one_line
@@ -229,64 +215,55 @@ def prepare(spec: Spec, num_classes: int, most_labels: int, replaced: Hyper | No
     return arrays
 
 
-def _rows(classes: int) -> Hyper:
+def default_rows(classes: int) -> Hyper:
+    """Concentrations of rows: 2 on the diagonal, 1 spread over the rest."""
     return {"row_concentration": diagonal_rows(classes, 2.0, 1.0)}
 
 
-def _accuracy(prior, matrices):
-    """(labelers,) probability to be right, kept off the ends."""
+def mean_accuracy(prior, matrices):
+    """(labelers,) accuracies, kept in [.05, .95]."""
     return np.clip(np.einsum("c,tcc->t", prior, matrices), 0.05, 0.95)
 
 
-def _wrong_logits(matrix):
-    """(classes, classes - 1) log odds of each wrong label against the right one: `logit_rows` undone."""
-    off = ~np.eye(len(matrix), dtype=bool)
-    return np.log(matrix[off].reshape(len(matrix), -1) / np.diag(matrix)[:, None])
-
-
-def _alike_start(prior, psi, hyper):
-    """Rows as they are; families at the mean row, as alike as the middle of the prior says."""
-    classes = prior.size
-    right = np.clip(np.diagonal(psi, axis1=1, axis2=2), 0.02, 0.98)
-    middle = np.zeros(classes)
-    start = {"prior": prior, "right": right, "mean": right.mean(axis=0), "log_kappa": middle + np.log(10.0)}
-    if classes == 2:
-        return start
-    wrong = psi[:, ~np.eye(classes, dtype=bool)].reshape(len(psi), classes, -1)
-    wrong = wrong / wrong.sum(axis=2, keepdims=True)
-    return start | {"errors": wrong, "log_alpha": middle + np.log(classes - 1), "pull": middle + 0.5}
-
-
-def _fallibility_start(prior, matrices, hyper):
+def fallibility_start(prior, matrices, hyper):
     """phi from the mean error (60) at the mean difficulty."""
     classes, mean = prior.size, np.exp(hyper["log_weight"]) @ hyper["difficulty"]
-    error = (1 - _accuracy(prior, matrices)) * classes / (classes - 1)
+    error = (1 - mean_accuracy(prior, matrices)) * classes / (classes - 1)
     high = hyper["fallibility"][2]
     return {"prior": prior, "fallibility": np.clip((error - mean) / (1 - mean), 0.05 * high, 0.95 * high)}
 
 
-def _strata_start(prior, matrices, hyper):
+def strata_start(prior, matrices, hyper):
     """Rows as they are for easy samples, halfway to even for hard ones."""
     rows = np.stack([matrices, matrices / 2 + 0.5 / prior.size], axis=2)
     weights = hyper["weights"] / hyper["weights"].sum(axis=1, keepdims=True)
     return {"prior": prior, "weights": weights, "common": rows.mean(axis=0), "stratum_confusion": rows}
 
 
-def _ability_start(prior, matrices, hyper):
-    right = _accuracy(prior, matrices)
+def hierarchical_start(prior, matrices, hyper):
+    """The population at the mean matrix, by `logit_rows` undone; labelers do not differ."""
+    shape, mean = hyper["logit_mean"].shape, matrices.mean(axis=0)
+    population = np.log(mean[~np.eye(prior.size, dtype=bool)].reshape(shape) / np.diag(mean)[:, None])
+    spread, own = np.full(shape, 0.5 * hyper["spread"]), np.zeros((len(matrices), *shape))
+    return {"prior": prior, "population": population, "spread": spread, "own": own}
+
+
+def ability_start(prior, matrices, hyper):
+    """Ability from the mean accuracy at the mean easiness."""
+    right = mean_accuracy(prior, matrices)
     logit = np.log(right / (1 - right)) + np.log(prior.size - 1)
     easiness = np.exp(np.exp(hyper["log_weight"]) @ hyper["log_easiness"])
     return {"prior": prior, "ability": logit / easiness}
 
 
-def _mace_start(prior, matrices, hyper):
+def mace_start(prior, matrices, hyper):
     """Spam is even at the start, so accuracy = competence + (1 - competence) / C."""
-    competence = (_accuracy(prior, matrices) * prior.size - 1) / (prior.size - 1)
+    competence = (mean_accuracy(prior, matrices) * prior.size - 1) / (prior.size - 1)
     spam = np.full((len(matrices), prior.size), 1 / prior.size)
     return {"prior": prior, "competence": np.clip(competence, 0.05, 0.95), "spam": spam}
 
 
-def _welinder_defaults(classes: int) -> Hyper:
+def welinder_defaults(classes: int) -> Hyper:
     """Those of `fit_welinder`: w ~ N(1, 1), tau ~ N(0, 3^2), x ~ N(-1 or +1, .8^2) by 25 nodes."""
     if classes != 2:
         raise ValueError(
@@ -296,7 +273,7 @@ def _welinder_defaults(classes: int) -> Hyper:
     return {"direction": (1.0, 1.0), "threshold": (0.0, 3.0), "position_prior": (0.8, 25.0)}
 
 
-def _welinder_start(prior, matrices, hyper):
+def welinder_start(prior, matrices, hyper):
     """w and tau from p(1 | class) = Phi((+-w - tau) / sqrt(1 + sigma^2 w^2)), sigma from the nodes."""
     below, above = ndtri(np.clip(matrices[:, :, 1], 0.02, 0.98)).T
     variance = np.exp(hyper["log_weight"]) @ hyper["position"] ** 2
@@ -305,17 +282,17 @@ def _welinder_start(prior, matrices, hyper):
     return {"prior": prior, "direction": half * width, "threshold": -width * (above + below) / 2}
 
 
-_LABELER, _CLASS, _SAID = "labeler", "true_class", "labeled_as"
+_LABELER, _CLASS, _LABEL = "labeler", "true_class", "labeled_as"
 DIMS: dict[str, list[str]] = {  # axes of every site; ArviZ cannot have one that is called "label"
-    "prior": [_CLASS], "confusion": [_LABELER, _CLASS, _SAID], "matrix": [_CLASS, _SAID],
+    "prior": [_CLASS], "confusion": [_LABELER, _CLASS, _LABEL], "matrix": [_CLASS, _LABEL],
     "population": [_CLASS, "wrong"], "spread": [_CLASS, "wrong"], "own": [_LABELER, _CLASS, "wrong"],
-    "weights": [_CLASS, "stratum"], "common": [_CLASS, "stratum", _SAID],
-    "stratum_confusion": [_LABELER, _CLASS, "stratum", _SAID], "classifier": [_CLASS, "predicted"],
-    "right": [_LABELER, _CLASS], "errors": [_LABELER, _CLASS, "wrong"], "spam": [_LABELER, _SAID],
+    "weights": [_CLASS, "stratum"], "common": [_CLASS, "stratum", _LABEL],
+    "stratum_confusion": [_LABELER, _CLASS, "stratum", _LABEL], "classifier": [_CLASS, "predicted"],
+    "spam": [_LABELER, _LABEL],
 } | {
     name: [_LABELER]
     for name in ("accuracy", "fallibility", "ability", "competence", "direction", "threshold")
-} | {name: [_CLASS] for name in ("mean", "log_kappa", "log_alpha", "pull")}  # fmt: skip
+}  # fmt: skip
 
 
 def coords(labels: Labels) -> dict[str, list[Any]]:
@@ -324,84 +301,3 @@ def coords(labels: Labels) -> dict[str, list[Any]]:
     axes = dict.fromkeys(("true_class", "labeled_as", "predicted"), classes)
     own = {"labeler": list(labels.worker_names), "task": list(labels.task_names)}
     return {**axes, **own, "wrong": list(range(len(classes) - 1))}
-
-
-SPECS: dict[str, Spec] = {
-    "dawid_skene": Spec(
-        channel=lambda p, h, t: confusion_channel(p["prior"], p["confusion"]),
-        defaults=_rows,
-        start=lambda prior, psi, h: {"prior": prior, "confusion": psi},
-    ),
-    "pooled": Spec(
-        channel=lambda p, h, t: confusion_channel(p["prior"], jnp.repeat(p["matrix"][None], t, axis=0)),
-        defaults=_rows,
-        start=lambda prior, psi, h: {"prior": prior, "matrix": psi.mean(axis=0)},
-    ),
-    "one_coin": Spec(
-        channel=lambda p, h, t: one_coin_channel(p["prior"], p["accuracy"]),
-        defaults=lambda c: {"accuracy": (2.0, 1.0)},  # Beta
-        start=lambda prior, psi, h: {"prior": prior, "accuracy": _accuracy(prior, psi)},
-        rigid=True,
-    ),
-    "hierarchical_dawid_skene": Spec(
-        channel=lambda p, h, t: confusion_channel(
-            p["prior"], logit_rows(p["population"][None] + p["spread"][None] * p["own"])
-        ),
-        # A population that is right 73 % of the time, give or take.
-        defaults=lambda c: {"logit_mean": np.full((c, c - 1), -1.0 - np.log(c - 1)),
-                            "logit_sd": np.ones((c, c - 1)), "spread": 1.0},
-        start=lambda prior, psi, h: {
-            "prior": prior,
-            "population": _wrong_logits(psi.mean(axis=0)),
-            "spread": np.full(h["logit_mean"].shape, 0.5 * h["spread"]),
-            "own": np.zeros((len(psi), *h["logit_mean"].shape)),
-        },
-        any_sign=("logit_mean",),
-    ),
-    "strata": Spec(
-        channel=stratified,
-        # As `learning.joint.models.shared_strata`.
-        defaults=lambda c: {"weights": np.tile([10.0, 1.0] if c == 2 else [2.0, 1.0], (c, 1)),
-                            "common": np.stack([diagonal_rows(c, 9, 1), diagonal_rows(c, 3, 3)], axis=1),
-                            "strength": 6.0},
-        start=_strata_start,
-    ),
-    "alike": Spec(
-        channel=right_and_wrong,
-        # As `jtruth.latent.models.alike`, where log_share is that of the labels.
-        defaults=lambda c: {"log_share": np.zeros(c), "mean_prior": (2.0, 1.0),
-                            "log_kappa": (np.log(10.0), 1.5), "log_alpha": (np.log(c - 1), 1.5)},
-        start=_alike_start,
-        any_sign=("log_share", "log_kappa", "log_alpha"),
-    ),
-    "difficulty_fallibility": Spec(
-        channel=difficulty,
-        defaults=lambda c: {
-            "fallibility": (1.0, 1.0, 1.0),  # a, b, high: high * Beta(a, b); (1, 1, .4) is U(0, .4)
-            "difficulty_prior": (1.0, 5.0),  # Beta, as in Su 5.2.1
-        },
-        start=_fallibility_start,
-        rigid=True,
-    ),
-    "item_difficulty": Spec(
-        channel=ability,
-        defaults=lambda c: {
-            "ability": (1.0, 1.0),  # Normal: mean, sd
-            "easiness_prior": (1.0, 1.0, 15.0),  # log easiness ~ Normal: mean, sd, nodes
-        },
-        start=_ability_start,
-        rigid=True,
-        any_sign=("ability", "easiness_prior"),
-    ),
-    "mace": Spec(
-        channel=mace,
-        defaults=lambda c: {"competence": (0.5, 0.5), "spam": np.full(c, 10.0)},  # Beta, Dirichlet
-        start=_mace_start,
-    ),
-    "welinder": Spec(
-        channel=welinder,
-        defaults=_welinder_defaults,
-        start=_welinder_start,
-        any_sign=("direction", "threshold"),
-    ),
-}  # fmt: skip

@@ -1,12 +1,11 @@
-"""What draws of an annotation model say of samples, labelers and the model itself; and where chains start.
+"""Draws of an annotation model: class posteriors, matrices, pointwise likelihood, and a check of the model.
 
 Rows are the distinct samples as `density` takes them; draws are dictionaries of arrays (chains, draws, ...).
-Everything that is said follows from the `Channel` of a draw, block by block of rows.
 
-Do pairs of labelers agree as often as the model says? A posterior predictive check (Gelman, Meng and Stern
-1996): at some draws the model fills in the labels anew, and agreement is compared pair by pair. A p-value
-near 0 speaks against the model: labelers share errors, or samples differ in difficulty. One that is not small
-says little where the model has about as many parameters as there are pairs (up to four labelers).
+`Agreement` is a posterior predictive check (Gelman, Meng and Stern 1996): at some draws the labels are
+simulated, and the agreement of each pair of labelers is compared. A p-value near 0 contradicts the model:
+labelers share errors, or samples differ in difficulty. A larger one is uninformative where the model has
+about as many parameters as there are pairs (up to four labelers).
 """
 
 import functools
@@ -20,6 +19,7 @@ from jaxtyping import Float, Int
 
 from jtruth._one_line import one_line
 from jtruth._random import host_rng, stream
+from jtruth._validation.words import number_of
 from jtruth.labels import Labels
 from jtruth.latent import density
 from jtruth.latent.density import Channel, Seen
@@ -27,15 +27,13 @@ from jtruth.latent.fit import RowLikelihood, row_likelihood
 from jtruth.latent.infer.nuts import NutsRun, arithmetic
 from jtruth.latent.rows import merge_samples
 from jtruth.learning._fit import LabelerDraws, labeler_draws
-from jtruth.learning.annotation.models import SPECS, Hyper, Spec, confusion, draw_labels
+from jtruth.learning.annotation.models import Hyper, Spec, confusion, draw_labels
 from jtruth.learning.em.columns import bucket
 from jtruth.learning.joint.guard import check_identified, check_switching
-from jtruth.learning.joint.posterior import JointPosterior
 
 Draws = dict[str, np.ndarray]
 BLOCK = 4096  # rows at a time
 _MOST = 40_000_000  # draws x rows
-_NOT_THE_SAME = 0.3  # a class probability of the same labels and draws does not differ by this
 _MOST_CELLS, _FEWEST = 20_000_000, 100  # numbers of all matrices, and draws
 _AT_ONCE = 4_000_000  # numbers of the draws that are averaged together
 REPLICATES, _TOGETHER = 200, 8  # draws, and how many channels are computed at once
@@ -57,9 +55,9 @@ def merged_rows(labels: Labels) -> tuple[Seen, Int[np.ndarray, " samples"]]:
 
 
 class Agreement(NamedTuple):
-    """Agreement of pairs of labelers, seen and expected.
+    """Agreement of pairs of labelers, observed and expected.
 
-    A p-value is (1 + r) / (1 + R) where r of R simulated sets are as far off as the labels.
+    A p-value is (1 + r) / (1 + R), where r of R simulated sets are as extreme as the labels.
     """
 
     pair: Int[np.ndarray, "pairs 2"]  # labelers s < t with a sample in common
@@ -73,7 +71,7 @@ class Agreement(NamedTuple):
     __repr__ = one_line
 
     def sentence(self, workers: tuple | None = None) -> str | None:
-        """What to say when the labelers agree otherwise than the model expects; None if they do not."""
+        """A sentence where the labelers agree otherwise than the model expects, else None."""
         if np.isnan(self.p_value) or min(self.p_value, self.overall_p_value) >= _ALARM:
             return None
         surplus = 100 * (self.agreed - self.expected).sum() / self.shared.sum()
@@ -89,7 +87,7 @@ class Agreement(NamedTuple):
 
 
 class NutsFit(NamedTuple):
-    """The posterior of one annotation model, and what speaks against it."""
+    """The posterior of one annotation model, with its warnings."""
 
     model: str
     spec: Spec
@@ -101,24 +99,23 @@ class NutsFit(NamedTuple):
     class_posterior: Float[np.ndarray, "samples classes"]  # mean over draws of p(y_i = c | z_i, draw)
     prior: Float[np.ndarray, " classes"]  # posterior mean of pi
     mean_matrices: Float[np.ndarray, "labelers classes classes"]  # posterior mean of p(label | class)
-    agreement: Agreement  # do pairs of labelers agree as often as the model says?
+    agreement: Agreement  # observed and expected agreement of labelers
     switched: bool  # whether classes have exchanged names
     identified: bool
     warnings: tuple[str, ...]
 
     def __repr__(self) -> str:
-        """One line."""
         return f"NutsFit({self.model!r}, {self.labels!r}, converged={self.converged}, usable={self.usable})"
 
     def __str__(self) -> str:
-        """One line: size, whether to trust it, and what there is to read."""
         chains, draws = self.run.statistics["diverging"].shape
         state = "converged" if self.converged else "not converged"
         state += ", usable" if self.usable else ", not usable"
-        doubts = f", {len(self.warnings)} warnings (fit.warnings)" if self.warnings else ""
+        doubts = f", {number_of(len(self.warnings), 'warning')} (fit.warnings)" if self.warnings else ""
         return (
-            f"{self.model}: {chains} chains of {draws} draws, {self.labels.num_labels} labels of "
-            f"{self.labels.num_samples} samples, {state}{doubts}"
+            f"{self.model}: {chains} chains of {draws} draws, "
+            f"{number_of(self.labels.num_labels, 'label')} of "
+            f"{number_of(self.labels.num_samples, 'sample')}, {state}{doubts}"
         )
 
     @property
@@ -128,7 +125,7 @@ class NutsFit(NamedTuple):
 
     @property
     def usable(self) -> bool:
-        """Identified, and no class has exchanged its name."""
+        """Whether the labels identify the model, and no classes have exchanged names."""
         return self.identified and not self.switched
 
     def pointwise(self, *, thin: bool = True) -> RowLikelihood:
@@ -138,12 +135,12 @@ class NutsFit(NamedTuple):
         return pointwise(self.spec.channel, self.run.samples, data, self.hyper, size, thin=thin)
 
     def log_likelihood(self) -> Float[np.ndarray, "draws samples"]:
-        """log p(labels of the sample | draw), one column for every sample: 8 bytes each, so mind the size."""
+        """log p(labels of the sample | draw), one column for every sample (8 bytes each)."""
         rows = self.pointwise(thin=False)
         return rows.log_p.reshape(-1, rows.log_p.shape[2])[:, rows.row_of_sample]
 
     def matrix_draws(self) -> LabelerDraws:
-        """Class prior and a matrix for each labeler (mean over difficulty), thinned where they are many."""
+        """Class shares and a matrix for each labeler (mean over difficulty), thinned if large."""
         flat = {name: self.run.flat(name) for name in self.run.samples}
         size, classes = self.labels.num_labelers, self.labels.num_classes
         most = max(_FEWEST, _MOST_CELLS // (size * classes**2))
@@ -157,7 +154,7 @@ class NutsFit(NamedTuple):
 def gather(
     name: str, spec: Spec, labels: Labels, hyper: Hyper, data: tuple[Seen, np.ndarray], run: NutsRun, key: Any
 ) -> NutsFit:
-    """The run as a `NutsFit`, with its doubts; `data` of `merged_rows`."""
+    """The run as a `NutsFit`; `data` of `merged_rows`."""
     seen, row_of_sample = data
     posterior, matrices = digest(spec.channel, run.samples, seen, hyper, labels.num_labelers)
     agreement, switched, identified, texts = doubts(
@@ -184,7 +181,7 @@ def doubts(
     matrices: np.ndarray | None = None,
     of_run: tuple[str, ...] = (),
 ) -> tuple[Agreement, bool, bool, tuple[str, ...]]:
-    """Agreement, whether classes have exchanged names, whether they are identified, and all this in words.
+    """Agreement, whether classes have exchanged names and are identified, and sentences about these.
 
     `draws` (chains, draws, ...), and the mean `matrices` of each chain; None: of four groups of chains.
     """
@@ -210,7 +207,7 @@ def labeler_agreement(channel: Callable, draws: Draws, labels: Labels, hyper: Hy
         some = rng.choice(len(labeler), max(_MOST_PAIRS // first.size, 1), replace=False)
         labeler, label = labeler[some], label[some]
     low, high = np.sort([labeler[:, first], labeler[:, second]], axis=0)
-    both = (low >= 0) & (low != high)  # a labeler's repeated labels say nothing about pairs
+    both = (low >= 0) & (low != high)  # repeated labels of one labeler are no pairs
     code = low[both].astype(np.int64) * labels.num_labelers + high[both]
     codes, pair_of, shared = np.unique(code, return_inverse=True, return_counts=True)
     pair = np.stack(np.divmod(codes, labels.num_labelers), axis=1)
@@ -223,8 +220,9 @@ def labeler_agreement(channel: Callable, draws: Draws, labels: Labels, hyper: Hy
     agreed = agreements(label)
     if not codes.size:
         return Agreement(pair, shared, agreed, np.zeros(0), np.zeros(0), float("nan"), float("nan"))
-    sets = simulated_labels(channel, draws, labeler, hyper, labels.num_labelers, key, REPLICATES)
-    simulated = np.stack([agreements(each) for each in sets])
+    rng, some = host_rng(key, "replicates"), channels(channel, draws, hyper, labels.num_labelers, REPLICATES)
+    simulated = [agreements(draw_labels(one, labels.num_labelers, rng, labeler)) for one in some]
+    simulated = np.stack(simulated)
     mean, sd = simulated.mean(axis=0), simulated.std(axis=0)
     scale = np.where(sd > 0, sd, 1.0)
     far = (((simulated - mean) / scale) ** 2).sum(axis=1)
@@ -233,13 +231,6 @@ def labeler_agreement(channel: Callable, draws: Draws, labels: Labels, hyper: Hy
     above, below = ((1 + c.sum()) / (1 + far.size) for c in (total >= all_agreed, total <= all_agreed))
     p_value = float((1 + (far >= observed).sum()) / (1 + far.size))
     return Agreement(pair, shared, agreed, mean, sd, min(2 * min(above, below), 1.0), p_value)
-
-
-def simulated_labels(channel, draws, labeler, hyper, num_labelers, key, replicates):
-    """Label sets (samples, width) drawn at `replicates` draws spread over all, one after the other."""
-    rng = host_rng(key, "replicates")
-    for one in channels(channel, draws, hyper, num_labelers, replicates):
-        yield draw_labels(one, num_labelers, rng, labeler)
 
 
 # of one point, whatever the model: models whose tables have equal sizes share the program
@@ -329,30 +320,3 @@ def pointwise(
         parts.append(_of_draws(_log_p, channel, num_labelers, chosen, hyper, block))
     log_p = np.concatenate(parts, axis=1)[:, :size]
     return row_likelihood(log_p.reshape(chains, -1, size), row_of_sample)
-
-
-def pointwise_of_joint(fit: JointPosterior, labels: Labels) -> RowLikelihood:
-    """The same of a joint posterior that was fitted without it; refuses fits with gold or of other labels."""
-    if fit.dependence != "independent" or fit.classifier is not None:
-        raise ValueError(
-            "a JointPosterior gives a pointwise log-likelihood only with dependence='independent' and "
-            "without y_pred; this one has "
-            f"{fit.dependence!r}{'' if fit.classifier is None else ' and y_pred'}. Add the predictions to "
-            "the labels as one more labeler."
-        )
-    sizes = labels.num_labelers, labels.num_classes, labels.num_samples
-    if (*fit.mean_matrices.shape[:2], len(fit.class_posterior)) != sizes:
-        raise ValueError("the JointPosterior is of other labels: the numbers of samples or labelers differ")
-    chains = int(fit.chain.max()) + 1
-    prior = fit.prior[fit.matrix_draw].reshape(chains, -1, labels.num_classes)
-    matrices = fit.matrices.astype(np.float64).reshape(*prior.shape[:2], *fit.matrices.shape[1:])
-    samples = {"prior": prior, "confusion": matrices / matrices.sum(axis=-1, keepdims=True)}
-    data, channel = merged_rows(labels), SPECS["dawid_skene"].channel
-    again = digest(channel, samples, data[0], {}, labels.num_labelers)[0][data[1]]
-    certain = ((fit.class_posterior == 1) & (again < 1 - 1e-9)).any()
-    if certain or np.abs(again - fit.class_posterior).max() > _NOT_THE_SAME:
-        raise ValueError(
-            "the class posterior of this JointPosterior is not that of these labels alone: it was fitted to "
-            "other labels, or with gold labels"
-        )
-    return pointwise(channel, samples, data, {}, labels.num_labelers)

@@ -1,17 +1,16 @@
-"""One EM for every model of labels, whatever a label is and however labels are laid out.
+"""One EM for every model of labels.
 
-A model says how probable the labels of a sample are in each class (and level of difficulty), and where an M
-step goes. The E step is one pass with its gradient: class posterior, and slopes of the log-likelihood. The
-class prior is always the last of the parameters. Where all others are probabilities the M step is the same
-for every model (`of_probabilities`): the expected number of times that a probability p was used is p times
-the slope of the log-likelihood in p (Baum and Eagon 1967). One without a closed form may be a Newton step:
-that points uphill, because the gradient of what EM climbs is that of its lower bound (Fisher's identity), but
-may go too far, so `climb` is asked to dampen it.
+A model is p(labels of a sample, class and level of difficulty), and an M step. The E step is one pass with
+its gradient: class posterior, and slopes of the log-likelihood. The class prior is the last of the
+parameters. Where all others are probabilities, the M step is `of_probabilities`: the expected number of times
+that a probability p was used is p times the slope of the log-likelihood in p (Baum and Eagon 1967). A model
+without a closed form may take a Newton step, which points uphill (Fisher's identity) but may go too far, so
+`climb` dampens it.
 
-Labels lie in long form (`LongForm`), or by columns where a label is a code (`columns`), which is three times
+Labels are in long form (`LongForm`), or by columns where a label is a code (`columns`), which is three times
 as fast (benchmarks/dawid_skene_speed.py). Sizes are padded (weight 0) to a few, so that programs are reused.
-A sample may carry a weight, so that a bootstrap is a `vmap` over weights. Sums over samples are of 64 bits
-where JAX has them: in float32 a sum stops growing at 2**24.
+A bootstrap is a `vmap` over the weights of samples. Sums over samples are of 64 bits where JAX has them: in
+float32 a sum stops growing at 2**24.
 """
 
 from collections.abc import Callable, Iterable
@@ -74,9 +73,9 @@ def long_form(entries: tuple[np.ndarray, ...], known: np.ndarray) -> LongForm:
 def read(
     labels: Labels, gold: Any, prior: Any, max_steps: int, tol: float
 ) -> tuple[LongForm, np.ndarray, tuple[np.ndarray, np.ndarray]]:
-    """What a method was given, checked: labels in long form, known classes, and the class prior.
+    """Checked arguments: labels in long form, known classes, and the class prior.
 
-    The last are (classes,) shares to start at, those of all labels (of half a label at least) or the known
+    The last is (classes,) shares to start at, those of all labels (of half a label at least) or the known
     ones, and `prior` for `maximise`: -1 to learn it.
     """
     known, fixed = gold_and_prior(labels, gold, prior)
@@ -122,7 +121,7 @@ def log_shares(data: Any, prior: Any) -> Array:
 
 
 def total(data: Any, evidence: Any) -> Array:
-    """Sum over samples, each as often as its weight says; one of weight 0 counts nothing, even if -inf."""
+    """Weighted sum over samples; one of weight 0 counts nothing, even if -inf."""
     return jnp.where(data.weight > 0, data.weight * evidence, 0).sum(dtype=wide()).astype(evidence.dtype)
 
 
@@ -167,8 +166,9 @@ def maximise(
         prior: (classes,) a known class prior; -1 to learn it.
 
     Returns:
-        Where EM stopped, and as `kept` what the parameters there say: p(class) (samples, classes) or p(class,
-        level), log p(labels | class) (samples, classes) where no class is known, and the log-likelihood.
+        Where EM stopped, with, as `kept`, p(class) (samples, classes) or p(class, level), log p(labels |
+            class)
+        (samples, classes) with no class known, and the log-likelihood.
     """
     data, start, settings = jax.tree.map(jnp.asarray, (data, start, settings))
     model = model_of(data, settings)
@@ -197,7 +197,7 @@ def maximise(
 
 
 def even_errors(data: LongForm, log_right: Any, log_wrong: Any, prior: Any) -> Array:
-    """log p(labels of a sample, class) where all wrong classes are named alike: two sums, whatever C is.
+    """log p(labels of a sample, class) where all wrong classes are equally likely: two sums, whatever C is.
 
     From the log probability of the right class and of one wrong class, (labels, *levels) each; (samples,
     classes, *levels).
@@ -217,7 +217,7 @@ def run(model_of: Any, data: LongForm, start: Params, settings: Any, prior: Any,
 
 
 def fitted(labels: Labels, known: np.ndarray, end: Summit, doubts: Iterable[str], **own: Any) -> Fit:
-    """The end of EM as a result, NumPy float64; `doubts` and `own` are the model's own."""
+    """The end of EM as a `Fit`; `doubts` and `own` are the model's own."""
     size, (posterior, alone, log_likelihood) = labels.num_samples, end.kept
     converged, steps = bool(end.converged), int(end.num_steps)
     posterior = clamp(posterior[:size].reshape(size, labels.num_classes, -1).sum(axis=2), known)

@@ -1,13 +1,12 @@
-"""Labels as EM sees them: equal samples are one row, rows lie in columns, and sizes are rounded up.
+"""Labels as EM reads them: equal samples are one row, rows are columns of an array, sizes are rounded up.
 
-`CodedPatterns` are the distinct rows and how many samples have each: for Dawid and Skene's model no fit can
-tell more from the samples one by one. A row is a stretch of `code` (labeler * classes + label, in increasing
-order), so that rows of two sets can be merged without decoding them.
+`CodedPatterns` are the distinct rows and the number of samples of each, sufficient for Dawid and Skene's
+model. A row is a stretch of `code` (labeler * classes + label, in increasing order), so that rows of two sets
+can be merged without decoding them.
 
 In `LabelColumns` entry (l, r) of `code` is the l-th label of row r, or labelers * classes for no label. Sizes
-are rounded up (at most by a quarter, large ones by a 16th), so that a second data set of about the same size
-finds the compiled program of the first; padding has weight 0. Where a few samples have far more labels than
-the rest a sample takes several rows, and `sample` says which belong together.
+are rounded up (at most by a quarter, large ones by a 16th), so that compiled programs are reused; padding has
+weight 0. A sample with far more labels than the rest takes several rows, with its number in `sample`.
 """
 
 from typing import Any, NamedTuple
@@ -20,7 +19,6 @@ from scipy.special import softmax
 from jtruth import _host
 from jtruth._arrays import AnyArray
 from jtruth._one_line import one_line
-from jtruth._random import host_rng
 from jtruth._validation import collapse_rows
 from jtruth.labels import Labels
 from jtruth.latent.rows import merge_samples
@@ -142,7 +140,7 @@ def columns_from_matrix(z: Int[AnyArray, "samples labelers"], num_classes: int) 
 def columns_from_labels(
     labels: Labels, *, gold: np.ndarray | None = None, num_labelers: int | None = None, merge: bool = True
 ) -> tuple[LabelColumns, np.ndarray]:
-    """NumPy columns, and for every sample of `labels` the number of the row of results that belongs to it.
+    """NumPy columns, and the number of the row of results of every sample of `labels`.
 
     Args:
         labels: the labels; -1 entries are left out.
@@ -176,12 +174,6 @@ def columns_of(rows: CodedPatterns, known: Int[np.ndarray, " rows"], nothing: in
     more_rows, more = bucket(len(dense)) - len(dense), bucket(size) - size
     code = np.pad(dense, ((0, 0), (0, bucket(width) - width)), constant_values=nothing).T
     return longer(LabelColumns(code, rows.number.astype(np.float64), known, owner), more_rows, more, nothing)
-
-
-def random_trust(key: Any, number: int, num_labelers: int) -> np.ndarray:
-    """Positive weights of labelers that differ a lot; NumPy, so that nothing is compiled for them."""
-    rng = host_rng(key, "restart", number)
-    return rng.standard_exponential(num_labelers) ** 2 + 1e-6
 
 
 def longer(columns: LabelColumns, more_rows: int, more: int, nothing: int) -> LabelColumns:

@@ -1,16 +1,16 @@
 """Dawid and Skene (1979): learn every labeler's confusion matrix and the class prior from the labels alone.
 
-`fit_dawid_skene` finds the prior and the matrices of highest likelihood (or, with pseudo-counts, of highest
-posterior density) by EM (`matrices`) from majority vote, and from random starts if asked; in float64.
+`fit_dawid_skene` finds the prior and the matrices of highest likelihood (with pseudo-counts: of highest
+posterior density) by EM (`matrices`) from the majority vote, in float64.
 
-EM finds a local maximum. Labels alone do not name the classes: only the start (majority vote), gold labels or
-pseudo-counts tie class c to label c; a result that looks swapped says so in `warnings`. The model takes
-labelers to err independently, several labels of one sample by one labeler included; where they do not, the
-class posterior is too sure of itself.
+EM finds a local maximum. Labels alone do not name the classes: only the start, gold labels or pseudo-counts
+tie class c to label c, and `warnings` tell where a result looks swapped. Labelers are assumed to err
+independently, also in several labels of one sample by one labeler; otherwise the class posterior is
+overconfident.
 
-Over devices of several processes each brings the samples of its shard, filled up to the largest by samples of
-weight 0, and counts are added up each step. Parameters come back to every process, the class posterior only
-where its samples are.
+With devices of several processes each process has the samples of its shard, filled up to the largest by
+samples of weight 0, and counts are added up each step. Parameters come back to every process, the class
+posterior only where its samples are.
 """
 
 from functools import partial
@@ -24,30 +24,22 @@ from jaxtyping import Float
 from jtruth import _mesh
 from jtruth._mesh import as_auto, mesh_axis, together
 from jtruth._random import seeded
-from jtruth._validation.in_range import check_not_negative, check_whole
+from jtruth._validation.in_range import check_not_negative
+from jtruth._validation.words import number_of
 from jtruth.labels import Labels
-from jtruth.learning._fit import (
-    Fit,
-    check_steps,
-    exchanged,
-    first_guess,
-    gold_and_prior,
-    known_prior,
-    not_converged,
-    unlabelled,
-)
-from jtruth.learning.em.columns import LabelColumns, bucket, columns_from_labels, longer, random_trust
+from jtruth.learning import _fit
+from jtruth.learning._fit import Fit, exchanged, gold_and_prior, known_prior, not_converged, unlabelled
+from jtruth.learning.em.columns import LabelColumns, bucket, columns_from_labels, longer
 from jtruth.learning.em.matrices import EMResult, dawid_skene_em
 
-_TIE = 1e-8  # relative; a start must win by more, because the swapped twin of an optimum is equally high
-_NO_LABELS = 1e-6  # a matrix row that rests on less than this expected number of labels was not learned
+_NO_LABELS = 1e-6  # a matrix row with fewer expected labels was not learned
 
 
 class Smoothing(NamedTuple):
     """Pseudo-counts: Dirichlet priors with concentration 1 + pseudo-count; all 0 is maximum likelihood.
 
-    With them EM finds the mode of the posterior of (pi, psi). `Smoothing(0.01, 0.01)` only keeps
-    probabilities off 0; `Smoothing(diagonal=1, off_diagonal=0.5)` says labelers are better than chance.
+    `Smoothing(0.01, 0.01)` only keeps probabilities off 0; `Smoothing(diagonal=1, off_diagonal=0.5)` is the
+    prior of labelers who are better than chance.
     """
 
     diagonal: float = 0.0  # to every psi_t[c, c]
@@ -59,14 +51,7 @@ class Smoothing(NamedTuple):
         return np.where(np.eye(classes) > 0, float(self.diagonal), float(self.off_diagonal))
 
 
-class Starts(NamedTuple):
-    """From where EM climbs, and on which devices."""
-
-    num_restarts: int = 0  # beside majority vote
-    mesh: jax.sharding.Mesh | None = None  # devices that share the samples
-
-
-MAXIMUM_LIKELIHOOD, VOTES = Smoothing(), Starts()
+MAXIMUM_LIKELIHOOD = Smoothing()
 
 
 @seeded
@@ -77,32 +62,28 @@ def fit_dawid_skene(
     gold: Any = None,
     prior: Any = None,
     key: Any = None,
-    starts: Starts = VOTES,
+    mesh: jax.sharding.Mesh | None = None,
     max_steps: int = 10_000,
     tol: float = 1e-8,
 ) -> Fit:
-    """Fit by EM from majority vote, and say what is doubtful about the result.
+    """Confusion matrices, class prior and classes by EM from the majority vote.
 
     Args:
         labels: the noisy labels, for any number of classes; missing labels and several labels of one sample
             by one labeler are allowed.
         smoothing: pseudo-counts; the default is maximum likelihood, as in the paper.
-        gold: (samples,) known classes, -1 where unknown; samples of a known class keep it.
-        prior: (classes,) a known class prior, held fixed. By default the prior is learned.
-        key: of the restarts: a whole number or a JAX key; 0 if None.
-        starts: `num_restarts` further starts, from votes in which each labeler has a random weight, one of
-            which wins only by an objective that is higher by more than rounding. `mesh`: devices that share
-            the samples (docs/many_devices.md). Of several processes, each gives its part of the labels
-            (`jtruth.io.read_shard`) and gets the class posterior, and the doubts, of that part.
-        max_steps: most EM steps from each start.
-        tol: a start is done when EM would change no probability by this much.
+        gold: (samples,) known classes, -1 where unknown.
+        prior: (classes,) a known class prior. By default the prior is learned.
+        key: not used; see `jtruth.learning.methods`.
+        mesh: devices that share the samples (docs/many_devices.md). Each of several processes gives its part
+            of the labels (`jtruth.io.read_shard`) and gets the class posterior and warnings of that part.
+        max_steps: most EM steps.
+        tol: EM stops when a step would change no probability by this much.
 
     Returns:
-        `Fit`. Its own: `matrices` (labelers, classes, classes), rows true class, columns given label;
+        `Fit`. Its own: `matrices` (labelers, classes, classes), rows true class, columns label;
         `row_labels` (labelers, classes), the expected number of labels behind each row; `log_posterior`,
-        log-likelihood and sum of pseudo-count * log probability; `path` (steps,), its value after each step
-        of the start that won; `start`, which won, 0 is majority vote, then the random ones;
-        `start_objectives` (starts,), its value at their ends.
+        log-likelihood and sum of pseudo-count * log probability; `path` (steps,), its value after each step.
 
     Raises:
         ValueError: for input that cannot be used, before any JAX call.
@@ -114,8 +95,8 @@ def fit_dawid_skene(
     >>> print(fit.prior.round(3), fit.matrices[2].round(3).tolist(), fit.converged)
     [0.5 0.5] [[0.667, 0.333], [0.333, 0.667]] True
     """
-    known, fixed = _read(labels, smoothing, gold, prior, starts, max_steps, tol)
-    fit = _best(labels, known, fixed, smoothing, key, starts, max_steps=max_steps, tol=tol)
+    known, fixed = _read(labels, smoothing, gold, prior, mesh, max_steps, tol)
+    fit = _fitted(labels, known, fixed, smoothing, mesh, max_steps=max_steps, tol=tol)
     return fit._replace(warnings=tuple(_doubts(fit, labels, known, smoothing)))
 
 
@@ -127,21 +108,19 @@ def fit_one_coin(
     gold: Any = None,
     prior: Any = None,
     key: Any = None,
-    starts: Starts = VOTES,
     max_steps: int = 10_000,
     tol: float = 1e-8,
 ) -> Fit:
-    """One coin for each labeler: right with probability q, and wrong towards every other class alike.
+    """One accuracy for each labeler, for crowds in which nobody has enough labels for a matrix.
 
-        p(z_t = k | y = c) = q_t if k = c, else (1 - q_t) / (C - 1),
+        p(z_t = k | y = c) = q_t if k = c, else (1 - q_t) / (C - 1)
 
-    for crowds in which nobody has enough labels for a matrix. Arguments and errors are those of
-    `fit_dawid_skene`. Pseudo-counts are those of a matrix: `Smoothing(diagonal=1, off_diagonal=.5)` adds C
-    right labels to each labeler and C (C - 1) / 2 wrong ones.
+    Arguments and errors are those of `fit_dawid_skene`. Pseudo-counts are those of a matrix:
+    `Smoothing(diagonal=1, off_diagonal=.5)` adds C right labels and C (C - 1) / 2 wrong ones to each labeler.
 
     Returns:
         `Fit`. Its own: `accuracy` q (labelers,), 1 / C for a labeler without labels and pseudo-counts; and
-        `log_posterior`, `path`, `start`, `start_objectives` as of `fit_dawid_skene`.
+        `log_posterior` and `path` as of `fit_dawid_skene`.
 
     >>> from jtruth.labels import Labels
     >>> z = np.array([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 0], [0, 0, 0], [1, 1, 1]])
@@ -149,20 +128,19 @@ def fit_one_coin(
     >>> print(fit.accuracy.round(3), fit.converged)
     [1.    1.    0.667] True
     """
-    known, fixed = _read(labels, smoothing, gold, prior, starts, max_steps, tol)
-    steps = {"max_steps": max_steps, "tol": tol, "one_coin": True}
-    fit = _best(labels, known, fixed, smoothing, key, starts, **steps)
+    known, fixed = _read(labels, smoothing, gold, prior, None, max_steps, tol)
+    fit = _fitted(labels, known, fixed, smoothing, max_steps=max_steps, tol=tol, one_coin=True)
     doubts = (
         *not_converged("EM", fit.converged, fit.num_steps),
         *unlabelled(labels, labelers="their accuracy is undefined."),
         *exchanged(np.einsum("tc,tck->ck", fit.row_labels, fit.matrices), labels.class_names),
     )
-    kept = {name: fit.own[name] for name in ("log_posterior", "path", "start", "start_objectives")}
-    return fit._replace(warnings=doubts, own=kept | {"accuracy": fit.matrices[:, 0, 0]})
+    own = {"log_posterior": fit.log_posterior, "path": fit.path, "accuracy": fit.matrices[:, 0, 0]}
+    return fit._replace(warnings=doubts, own=own)
 
 
-def _read(labels, smoothing, gold, prior, starts, max_steps, tol):
-    """Gold and prior, checked, or None; in several processes by all of them, and a shard may be empty."""
+def _read(labels, smoothing, gold, prior, mesh, max_steps, tol):
+    """Gold and prior, checked, or None; with several processes by all of them, and a shard may be empty."""
 
     def check():
         known, fixed = gold_and_prior(labels, gold, prior)
@@ -170,21 +148,20 @@ def _read(labels, smoothing, gold, prior, starts, max_steps, tol):
             check_not_negative(value, f"smoothing.{name}")
         if fixed is not None and smoothing.prior:
             raise ValueError("prior is fixed, so smoothing.prior has no effect; give one of the two")
-        check_steps(max_steps, tol)
-        check_whole(0, num_restarts=starts.num_restarts)
+        _fit.check_steps(max_steps, tol)
         return (None if gold is None else known), fixed
 
-    if not is_shared(starts.mesh):
+    if not is_shared(mesh):
         return check()
     together(lambda: None if labels.num_samples == 0 else check())
-    _agree(labels, starts.mesh)
+    _agree(labels, mesh)
     if labels.num_samples:
         return check()
     return None, None if prior is None else known_prior(prior, labels.class_names, np.zeros(0, np.int64))
 
 
 def _doubts(fit, labels, gold, smoothing):
-    """Sentences about what the data could not settle; where shards are fitted, what this one shows of it."""
+    """Sentences about what the data of this shard could not settle."""
     workers = labels.worker_names
     classes = labels.classes or tuple(range(labels.num_classes))
     yield from not_converged("EM", fit.converged, fit.num_steps)
@@ -203,7 +180,7 @@ def _doubts(fit, labels, gold, smoothing):
     if unlearned.size:
         first = ", ".join(f"({workers[t]!r}, {classes[c]!r})" for t, c in unlearned[:5].tolist())
         yield (
-            f"{len(unlearned)} matrix rows (labeler, true class) have no label: {first}"
+            f"{number_of(len(unlearned), 'matrix row')} (labeler, true class) have no label: {first}"
             f"{' and others' if len(unlearned) > 5 else ''}. They "
             + ("come from the pseudo-counts." if any(smoothing[:2]) else "are uniform and uninformative.")
         )
@@ -218,36 +195,28 @@ def _doubts(fit, labels, gold, smoothing):
     yield from exchanged(pooled, classes)
 
 
-def _best(labels, gold, prior, smoothing, key, starts, **steps) -> Fit:
-    """Climb from each start; a random one wins only by more than rounding. `steps` are those of EM."""
+def _fitted(labels, gold, prior, smoothing, mesh=None, **steps) -> Fit:
+    """EM from vote shares; `steps` are those of EM."""
     size, classes = labels.num_labelers, labels.num_classes
     padded = bucket(size)
     columns, row = columns_from_labels(labels, gold=gold, num_labelers=padded)
-    if starts.mesh is not None:
-        columns = _in_common(columns, starts.mesh, padded * classes)
-    of_matrices = np.tile(smoothing.rows(classes), (size, 1, 1))
-    pseudo_counts, winner, objectives = (np.full(classes, smoothing.prior), of_matrices), 0, []
-    best: Any = None
-    for k in range(starts.num_restarts + 1):
-        shares = np.zeros((columns.weight.size, classes))
-        shares[row] = first_guess(labels, gold, random_trust(key, k, padded) if k else None)
-        result = climbed(columns, shares, pseudo_counts, prior, starts.mesh, **steps)
-        objectives.append(float(result.objective))
-        if best is None or objectives[k] > objectives[winner] + _TIE * (1 + abs(objectives[winner])):
-            best, winner = result, k
-    p = here(best.class_posterior).astype(np.float64, copy=False)  # no copy where rows are the samples
+    if mesh is not None:
+        columns = _in_common(columns, mesh, padded * classes)
+    shares = np.zeros((columns.weight.size, classes))
+    shares[row] = _fit.first_guess(labels, gold)
+    pseudo_counts = np.full(classes, smoothing.prior), np.tile(smoothing.rows(classes), (size, 1, 1))
+    end = climbed(columns, shares, pseudo_counts, prior, mesh, **steps)
+    p = here(end.class_posterior).astype(np.float64, copy=False)  # no copy where rows are the samples
     p = p[: row.size] if (row == np.arange(row.size)).all() else p[row]
-    num_steps = int(best.num_steps)
+    num_steps = int(end.num_steps)
     own = {
-        "matrices": np.asarray(best.matrices, np.float64)[:size],
-        "row_labels": np.asarray(best.row_labels, np.float64)[:size],
-        "log_posterior": float(best.objective),
-        "path": np.asarray(best.path, np.float64)[:num_steps],
-        "start": winner,
-        "start_objectives": np.array(objectives),
+        "matrices": np.asarray(end.matrices, np.float64)[:size],
+        "row_labels": np.asarray(end.row_labels, np.float64)[:size],
+        "log_posterior": float(end.objective),
+        "path": np.asarray(end.path, np.float64)[:num_steps],
     }
-    prior, log_likelihood = np.asarray(best.prior, np.float64), float(best.log_likelihood)
-    return Fit(prior, p, log_likelihood, bool(best.converged), num_steps, own=own)
+    prior, log_likelihood = np.asarray(end.prior, np.float64), float(end.log_likelihood)
+    return Fit(prior, p, log_likelihood, bool(end.converged), num_steps, own=own)
 
 
 def climbed(

@@ -1,13 +1,12 @@
-"""How well does EM know the labelers? The posterior of prior and matrices as a normal at its mode.
+"""Gaussian approximation of the posterior of prior and matrices, around the mode that EM finds.
 
 Every row of a matrix, and the class prior, is softmax(theta): EM with pseudo-counts a finds the mode of the
 Dirichlet(a) prior in that basis (MacKay 1998), which is the mean of p where classes are known. The curvature
 there is that of `jtruth.latent.infer.normal`. No sample is visited twice, so ten million labels take seconds.
-Up to `MOST_TOGETHER` parameters they are taken together; beyond, each labeler alone, as if the others were
-known, which leaves little out where each sample is labelled by a few of many labelers. Draws are made to have
-the spread that the curvature gives p (`normal.around`). With 80 to 1000 labels of a labeler 95 % intervals
-hold 90 to 93 % of the accuracies (`benchmarks/streaming.py`); where labels are few or classes hard to tell
-apart the posterior is not normal, and Gibbs sampling (`fit_joint`) is better.
+Up to `MOST_TOGETHER` parameters they are taken together; beyond, each labeler with the others fixed, which
+changes little where each sample is labelled by a few of many labelers. With 80 to 1000 labels of a labeler
+95 % intervals cover 90 to 93 % of the accuracies (`benchmarks/streaming.py`); with few labels, or classes
+that are hard to distinguish, the posterior is not normal, and Gibbs sampling (`fit_joint`) is better.
 """
 
 from typing import Any
@@ -31,9 +30,9 @@ _MOST_CELLS, _FEWEST, _MOST = 20_000_000, 200, 1000  # numbers drawn in all, and
 def laplace_draws(
     state: Stream, key: Any, posterior: Float[np.ndarray, "patterns classes"] | None = None
 ) -> LabelerDraws:
-    """Draws of prior and matrices from the normal distribution around a fitted stream.
+    """Draws of prior and matrices from the Gaussian approximation around a fitted stream.
 
-    Its pseudo-counts must be above 0. `posterior` is that of its rows, where it has been computed.
+    Its pseudo-counts must be above 0. `posterior` is that of its rows, if already computed.
     """
     if min(state.smoothing) <= 0:
         raise ValueError(
@@ -60,10 +59,7 @@ def laplace_draws(
 def laid_out(
     state: Stream, posterior: Float[np.ndarray, "patterns classes"], kept: Int[np.ndarray, " kept"]
 ) -> tuple[kernel.Problem, normal.Mode]:
-    """The model and its mode, as the normal approximation takes them: the prior, then the matrices.
-
-    Of `kept` rows the loss by unknown classes is taken, and scaled to all.
-    """
+    """The model and its mode for `normal`; the loss by unknown classes is scaled from `kept` rows to all."""
     patterns, size, classes = state.patterns, len(state.workers), len(state.classes)
     seen = CodedPatterns(patterns.codes(kept), patterns.length[kept], patterns.number[kept])
     times = seen.number * (patterns.number.sum() / max(seen.number.sum(), 1))
@@ -80,12 +76,12 @@ def laid_out(
 def _drawn(
     rows: Float[np.ndarray, "rows classes"], matrix: np.ndarray, num: int, rng: np.random.Generator
 ) -> Float[np.ndarray, "num rows classes"]:
-    """Rows of probabilities with the mode as their mean, and the spread that this information says."""
+    """Rows of probabilities with the mode as their mean, and the spread of this information matrix."""
     return normal.around(rows, normal.steps_of(matrix, num, rng).reshape(num, *rows.shape))
 
 
 def _enough(state: Stream, rng: np.random.Generator) -> np.ndarray:
-    """Rows that the information is taken from: all, unless a random part has plenty of every labeler."""
+    """Rows for the information matrix: all, or a random part with plenty of labels of every labeler."""
     patterns, size = state.patterns, state.patterns.length.size
     if size > _MOST_ROWS:
         kept = rng.random(size) < _MOST_ROWS / size

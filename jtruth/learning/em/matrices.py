@@ -1,14 +1,14 @@
 """The model of Dawid and Skene (1979) for EM: labels by columns, a confusion matrix for each labeler.
 
-Sample i has an unknown class y_i, drawn from the prior pi. Labeler t, shown a sample of class c, gives label
-k with probability psi_t[c, k], independently of everything else (Su (58)). EM repeats (2.3)-(2.5) there:
+Sample i has an unknown class y_i, drawn from the prior pi. Labeler t gives label k to a sample of class c
+with probability psi_t[c, k], independently of everything else (Su (58)). EM repeats (2.3)-(2.5) there:
 
     M:  psi_t[c, k]  proportional to  the sum of rho_i[c] over the samples to which t gave label k
         pi[c]        proportional to  the sum of rho_i[c] over all samples
     E:  rho_i[c]     proportional to  pi[c] * the product of psi_t[c, k] over the labels k, by t, of sample i
 
-A sample whose class is known keeps it; pseudo-counts turn maximum likelihood into the mode of a posterior. A
-step is one pass over the labels in logs, and its transpose, which adds up the counts: nothing underflows.
+With pseudo-counts it finds the mode of a posterior. A step is one pass over the labels in logs, and its
+transpose, which adds up the counts: nothing underflows.
 """
 
 from functools import partial
@@ -30,7 +30,7 @@ _MOST_FLOAT32 = 2**24  # samples that a sum of float32 can count
 
 
 class EMResult(NamedTuple):
-    """What `dawid_skene_em` returns. Row c of matrix t rests on `row_labels[t, c]` expected labels."""
+    """What `dawid_skene_em` returns."""
 
     prior: Float[Array, " classes"]
     matrices: Float[Array, "labelers classes classes"]
@@ -60,16 +60,15 @@ def dawid_skene_em(
     """EM from a first guess of the class posterior; pure, jitted, of the dtype of its float arguments.
 
     Args:
-        data: labels by columns (`jtruth.learning.em.columns`). Samples of weight 0 count nowhere: padding,
-            or left out by a bootstrap.
+        data: labels by columns (`jtruth.learning.em.columns`). Samples of weight 0 count nowhere.
         start: first class posterior, for instance the vote shares.
         pseudo_counts: of the class prior, and a matrix of them for each labeler (0: maximum likelihood).
         prior: keep the class prior at this value instead of learning it.
         max_steps: static; also the length of `path`.
-        tol: done when EM would change no parameter by `tol` or more. In float32 nothing below about 1e-5
-            can be met.
-        one_coin: static; a labeler has one error rate, and errs towards every class alike. A jump keeps that
-            but for rounding, which a long one enlarges, so it is made so again.
+        tol: done when EM would change no parameter by `tol` or more. In float32 nothing below about 1e-5 can
+            be met.
+        one_coin: static; a labeler has one error rate, and all wrong classes are equally likely. Rounding in
+            long jumps is corrected.
 
     Raises:
         ValueError: more than 2**24 samples where JAX has no 64-bit types.
@@ -117,7 +116,7 @@ def matrices(data: LabelColumns, settings: Any) -> Model:
 
 
 def one_coins(data: LabelColumns, settings: Any) -> Model:
-    """The same where the matrix of a labeler is one error rate, spread over all wrong classes alike."""
+    """The same with one error rate for each labeler."""
     model = matrices(data, settings)
 
     def m_step(params, _, slopes):
@@ -130,10 +129,7 @@ def one_coins(data: LabelColumns, settings: Any) -> Model:
 
 
 def _one_coin(counts):
-    """Counts of each labeler, or rows that are nearly so, shared out such that all rows hold one error rate.
-
-    The sum of counts * log rows is then largest at: right labels over all, and wrong ones spread evenly.
-    """
+    """Counts of each labeler averaged such that all rows have one error rate: the M step of one coin."""
     classes = counts.shape[-1]
     diagonal = jnp.eye(classes, dtype=bool)
     right = jnp.where(diagonal, counts, 0).sum(axis=(1, 2), keepdims=True)

@@ -1,20 +1,19 @@
-"""Labels that come day by day: the fit of yesterday, and today's labels, give the fit of today.
+"""Dawid and Skene's model for labels that come day by day.
 
-`begin_stream` fits Dawid and Skene's model to the first labels; `update` adds labels to what it returned. Of
-the samples the distinct rows of labels are kept and how many have each (`patterns`), so an update ends where
-a fit of all labels together would, at a fixed point of the same EM. It begins at yesterday's parameters;
-where the likelihood has several maxima a stream stays with its own.
+`begin_stream` fits the first labels; `update` adds labels to its result. Of the samples only the distinct
+rows of labels and their numbers are kept (`patterns`), so an update ends at a fixed point of the EM of all
+labels together, starting at the parameters of the day before.
 
 `close` forgets the samples: they stay as expected counts of labels at the parameters of that day (the
-incremental EM of Neal and Hinton 1998, nothing visited again). From then on an update takes memory and time
-by its own labels alone, and answers a little differently from a fit of all (`benchmarks/streaming.py`).
-Labels of a closed sample that come later are taken for those of a new one: close what is finished.
+incremental EM of Neal and Hinton 1998). From then on an update takes memory and time for its own labels only,
+and its result differs a little from a fit of all (`benchmarks/streaming.py`). Later labels of a closed sample
+count as those of a new one, so close finished samples only.
 
-A table larger than memory is one query for whatever holds it (`stream_of_table`): an engine groups it, and
-only the distinct rows come here. Such samples have no names, as after `close`, but they learn.
+A table larger than memory is grouped by its own engine (`stream_of_table`), and only the distinct rows come
+here. Such samples have no names, as after `close`.
 
 On disk a stream is a checkpoint (`jtruth.latent.checkpoint`). A state is written only over one whose sets of
-labels it has counted, so that of two processes that update one file the slower is refused.
+labels it has counted, so of two processes that update one file the slower is refused.
 """
 
 import json
@@ -30,30 +29,24 @@ from jtruth import _validation as check
 from jtruth._one_line import one_line
 from jtruth._validation.columns import lazy_patterns
 from jtruth._validation.in_range import check_shape
+from jtruth._validation.words import number_of
 from jtruth.labels import Labels, must_be_labels
 from jtruth.latent.checkpoint import Checkpoint, digest
 from jtruth.learning._fit import check_steps, first_guess, not_converged
-from jtruth.learning.em.columns import (
-    CodedPatterns,
-    bucket,
-    columns_of,
-    expected_counts,
-    merge_patterns,
-    posterior_of,
-    rows_of,
-)
+from jtruth.learning.em import columns
+from jtruth.learning.em.columns import CodedPatterns, expected_counts, merge_patterns, posterior_of, rows_of
 from jtruth.learning.em.dawid_skene import MAXIMUM_LIKELIHOOD, Smoothing, climbed
 
 _MARK = "stream of labels, Dawid and Skene's model, format 2"
-_ARRAYS = ("prior", "matrices", "pattern", "closed_matrices", "closed_prior", "closed_products")
-_WHEN = ("moment", "batch")  # not in older files
+_ARRAYS = ("prior", "matrices", "pattern", "moment", "batch",
+           "closed_matrices", "closed_prior", "closed_products")  # fmt: skip
 _NUMBERS = ("closed_num_samples", "closed_num_labels")
 _WORDS = ("log_likelihood", "converged", "num_steps", "warnings", "classes", "smoothing", "batches")
 _DOUBT = 1e-4  # in yesterday's matrices: what they call impossible, EM could never find possible again
 
 
 class Stream(NamedTuple):
-    """All that is known after some days of labels; `update` makes the next one and changes nothing."""
+    """The fit after some days of labels; `update` makes the next one."""
 
     prior: Float[np.ndarray, " classes"]
     matrices: Float[np.ndarray, "labelers classes classes"]  # rows: true class; columns: given label
@@ -65,7 +58,7 @@ class Stream(NamedTuple):
     workers: tuple  # id of each labeler
     tasks: tuple  # id of each sample that is not closed
     pattern: Int[np.ndarray, " samples"]  # which row of `patterns` these samples have
-    moment: Float[np.ndarray, " samples"]  # when each was labelled first; NaN where nobody said
+    moment: Float[np.ndarray, " samples"]  # when each was labelled first; NaN where unknown
     batch: Int[np.ndarray, " samples"]  # the set of labels it came with: 1, 2, ...
     patterns: CodedPatterns
     smoothing: Smoothing
@@ -86,7 +79,7 @@ class Stream(NamedTuple):
 
     @property
     def pseudo_counts(self) -> tuple[Float[np.ndarray, " classes"], Float[np.ndarray, "t classes classes"]]:
-        """What joins the counts of an M step, smoothing and closed samples: of the prior, of the matrices."""
+        """Counts added in an M step, smoothing and closed samples: of the prior, of the matrices."""
         rows = self.smoothing.rows(len(self.classes))
         return self.smoothing.prior + self.closed_prior, rows + self.closed_matrices
 
@@ -97,14 +90,12 @@ class Stream(NamedTuple):
 
     def labels(self) -> Labels:
         """The labels of the samples that are not closed, in the order of `tasks`."""
-        length, classes = self.patterns.length[self.pattern], len(self.classes)
-        labeler, label = np.divmod(self.patterns.codes(self.pattern), classes)
-        sample = np.repeat(np.arange(length.size, dtype=np.int32), length)
-        labels = Labels(sample, labeler, label, length.size, len(self.workers), classes)
+        codes, length = self.patterns.codes(self.pattern), self.patterns.length[self.pattern]
+        labels = CodedPatterns(codes, length, length).labels(len(self.workers), len(self.classes))
         return labels.with_names(tasks=self.tasks, workers=self.workers, classes=self.classes)
 
     def noise_model(self) -> Any:
-        """The matrices as `jtruth.noise.ConfusionMatrices`, the form that testing and training take."""
+        """The matrices as `jtruth.noise.ConfusionMatrices`."""
         from jtruth.noise import ConfusionMatrices
 
         return ConfusionMatrices(self.matrices)
@@ -114,11 +105,11 @@ def begin_stream(
     labels: Labels, *, smoothing: Smoothing = MAXIMUM_LIKELIHOOD, when: np.ndarray | None = None,
     max_steps: int = 10_000, tol: float = 1e-8,
 ) -> Stream:  # fmt: skip
-    """The first day: a fit of these labels by EM from majority vote, as `fit_dawid_skene` would.
+    """The first day: a fit of these labels by EM from the majority vote, as `fit_dawid_skene`.
 
     Args:
-        labels: with the names of tasks and workers, by which later labels are known to be of the same.
-        smoothing, max_steps, tol: as in `fit_dawid_skene`; the smoothing holds for all later days.
+        labels: with the names of tasks and workers, by which later labels are matched.
+        smoothing, max_steps, tol: as in `fit_dawid_skene`; the smoothing is of all later days too.
         when: (samples,) when each was labelled, in seconds or any numbers; to find labelers who change.
 
     Raises:
@@ -148,13 +139,13 @@ def update(
 
     Args:
         state: of `begin_stream`, `update`, `close` or `read_stream`.
-        new_labels: of the same classes; tasks and workers are known by their names.
-        when: as in `begin_stream`, of the samples of `new_labels`; one that comes again keeps its first.
+        new_labels: of the same classes; tasks and workers are matched by their names.
+        when: as in `begin_stream`, of the samples of `new_labels`; a known sample keeps its first.
         max_steps, tol: as in `fit_dawid_skene`.
 
     Raises:
-        ValueError: other classes; these very labels were counted before; a worker labelled a task that he
-            has labelled; no names. The state is as it was.
+        ValueError: other classes; labels that were counted before; a worker who labelled a task again; no
+            names.
 
     >>> monday = Labels.from_long(list("aabbcc"), list("xyxyxy"), [0, 0, 1, 1, 0, 1])
     >>> tuesday = Labels.from_long(list("abcddd"), list("zzzxyz"), [0, 1, 1, 1, 1, 1], num_classes=2)
@@ -177,22 +168,23 @@ def stream_of_table(
     smoothing: Smoothing | Callable[[int], Smoothing] = MAXIMUM_LIKELIHOOD,
     progress: Callable[[int, int], None] = lambda done, planned: None,
 ) -> Stream:
-    """The fit of all labels of a lazy table, as `begin_stream` would find it, from its distinct patterns.
+    """The fit of all labels of a lazy table, as of `begin_stream`, from its distinct patterns.
 
     Args:
-        frame: a Polars LazyFrame, a relation of DuckDB, a PySpark frame, or whatever narwhals calls lazy; a
-            row for each label, in any order. Where workers labelled a task again the codes of all labels must
-            fit into memory; the most frequent counts.
+        frame: a Polars LazyFrame, a relation of DuckDB, a PySpark frame, or another frame that narwhals calls
+            lazy; a row for each label, in any order. If workers labelled a task again, the most frequent
+            label counts, and the codes of all labels must fit into memory.
         task, worker, label: names of its columns.
-        classes: names in order of their codes; left out, the different labels, sorted.
+        classes: names in order of their codes; if None the different labels, sorted.
         missing: "error" or "drop", for rows without a label.
         smoothing: as in `begin_stream`, or a function of the number of classes; intervals
             (`jt.evaluation.quick_labelers`) need some.
         progress: called with (parts of the tasks counted, all parts).
 
     Returns:
-        A stream whose samples have no names: `tasks` and `class_posterior` are empty. Its warnings hold what
-        `Labels.from_frame` would note.
+        A stream whose samples have no names: `tasks` and `class_posterior` are empty. Its warnings include
+            the
+        notes of `Labels.from_frame`.
 
     Raises:
         ValueError: a table in memory, and what `Labels.from_frame` refuses.
@@ -203,11 +195,11 @@ def stream_of_table(
     >>> state.workers, state.classes, state.patterns.number.tolist(), state.converged
     (('a', 'b', 'c'), ('x', 'y'), [1, 1, 1], True)
     """
-    columns = {"task": task, "worker": worker, "label": label}
+    names_of = {"task": task, "worker": worker, "label": label}
     of_classes = smoothing if callable(smoothing) else lambda _: smoothing
-    found = lazy_patterns(frame, columns, classes, missing, progress)
+    found = lazy_patterns(frame, names_of, classes, missing, progress)
     if found is None:
-        labels = Labels.from_frame(frame, **columns, classes=classes, missing=missing)
+        labels = Labels.from_frame(frame, **names_of, classes=classes, missing=missing)
         state = begin_stream(labels, smoothing=of_classes(labels.num_classes))
         return _nameless(state)._replace(warnings=(*state.warnings, *labels.notes))
     (labeler, symbol, length, number), workers, names, notes = found
@@ -223,15 +215,15 @@ def _climbed(state: Stream, mark: str, max_steps: int = 10_000, tol: float = 1e-
     """Parameters by EM, from those of `state`, on the first day from votes; `mark`: digest of new labels."""
     size, classes = len(state.workers), len(state.classes)
     unknown = np.full(state.patterns.number.size, -1, np.int32)
-    columns = columns_of(state.patterns, unknown, bucket(size) * classes)
-    start = np.zeros((columns.weight.size, classes))
+    data = columns.columns_of(state.patterns, unknown, columns.bucket(size) * classes)
+    start = np.zeros((data.weight.size, classes))
     likely = (1 - _DOUBT) * state.matrices + _DOUBT / classes
     start[: unknown.size] = (
         posterior_of(state.patterns, state.prior, likely)
         if state.batches
         else first_guess(state.patterns.labels(size, classes), None)
     )
-    result = climbed(columns, start, state.pseudo_counts, None, max_steps=max_steps, tol=tol)
+    result = climbed(data, start, state.pseudo_counts, None, max_steps=max_steps, tol=tol)
     converged, steps = bool(result.converged), int(result.num_steps)
     return state._replace(
         prior=np.asarray(result.prior),
@@ -249,7 +241,7 @@ def _nameless(state: Stream) -> Stream:
 
 
 def close(state: Stream) -> Stream:
-    """Forget the samples, keep what they say of labelers and classes at the parameters of today."""
+    """Forget the samples, and keep their expected counts at the parameters of today."""
     posterior = posterior_of(state.patterns, state.prior, state.matrices)
     counts, products = expected_counts(state.patterns, posterior, len(state.workers))
     number = state.patterns.number
@@ -269,7 +261,7 @@ def write_stream(path: str | Path, state: Stream) -> None:
     Raises:
         ValueError: the file holds sets of labels that the state has not counted, or something else.
     """
-    arrays = {name: np.asarray(getattr(state, name)) for name in (*_ARRAYS, *_WHEN, *_NUMBERS)}
+    arrays = {name: np.asarray(getattr(state, name)) for name in (*_ARRAYS, *_NUMBERS)}
     arrays |= {f"patterns_{name}": value for name, value in state.patterns._asdict().items()}
     arrays |= {"tasks": _text(state.tasks), "workers": _text(state.workers)}
     words = {name: getattr(state, name) for name in _WORDS}
@@ -291,13 +283,11 @@ def read_stream(path: str | Path) -> Stream:
         raise ValueError(f"there is no file {str(path)!r}; begin_stream makes the first state")
     arrays, words = content
     patterns = CodedPatterns(*(arrays[f"patterns_{name}"] for name in CodedPatterns._fields))
-    size = arrays["pattern"].size
-    arrays = {"moment": np.full(size, np.nan), "batch": np.ones(size, np.int64), **arrays}
     for name in ("warnings", "classes", "batches"):
         words[name] = tuple(words[name])
     words["smoothing"] = Smoothing(*words["smoothing"])
     return Stream(
-        **{name: arrays[name] for name in (*_ARRAYS, *_WHEN)},
+        **{name: arrays[name] for name in _ARRAYS},
         **{name: int(arrays[name]) for name in _NUMBERS},
         **words,
         tasks=tuple(json.loads(arrays["tasks"].tobytes())),
@@ -352,8 +342,9 @@ def _joined(state: Stream, new: Labels, when: np.ndarray | None) -> Stream:
     twice = np.isin(row * len(workers) + labeler, row_had * len(workers) + had // classes)
     if twice.any():
         raise ValueError(
-            f"{twice.sum()} labels are of tasks that their worker has already labelled, the first of task "
-            f"{names[row[twice].min()]!r}; remove them, or start again with all labels"
+            f"{number_of(twice.sum(), 'label is', 'labels are')} of tasks that their worker has already "
+            f"labelled, the first of task {names[row[twice].min()]!r}; remove them, or start again with "
+            "all labels"
         )
     labeler, label = np.divmod(np.append(labeler * classes + label, had), classes)
     row = np.append(row, row_had)
@@ -378,7 +369,7 @@ def _joined(state: Stream, new: Labels, when: np.ndarray | None) -> Stream:
 
 
 def _first_matrices(state: Stream, more: int) -> Stream:
-    """The state with matrices (the mean one), and room in the closed counts, for so many new labelers."""
+    """The state with the mean matrix and empty closed counts for so many new labelers."""
     classes = len(state.classes)
     mean = state.matrices.mean(axis=0) if len(state.matrices) else _host.diagonal_rows(classes, 0.7, 0.3)
     newcomers = np.broadcast_to(mean, (more, classes, classes))

@@ -1,1 +1,1 @@
-"""Posteriors of labelers, classifier and labels together, by Gibbs and by a random effect."""
+"""Posteriors of labelers, classifier and labels together."""

@@ -1,24 +1,22 @@
-"""The joint posterior of thousands of label sets in one compiled call, on whatever device JAX sees.
+"""The joint posterior of thousands of label sets in one compiled call, on any device that JAX uses.
 
 The model is `fit_joint`'s under independence, with fixed priors: class prior ~ Dirichlet(1), every row of
-every rater's matrix ~ Dirichlet with 2 on the diagonal and 1 in all off it, the classifier being the last
-rater. One Gibbs sweep draws the class of every sample given the rows, and the rows given the classes; both
-halves are products with one matrix of zeros and ones, (raters * classes, samples). Sets are worked on a few
-at a time (`lax.map`), chains of a set together. Every set has its own key, by its number, so a draw depends
-neither on how many sets are worked on together nor on which device has it. A set with fewer samples is filled
-up with samples without labels and predictions, which count nowhere.
+every rater's matrix ~ Dirichlet with 2 on the diagonal and 1 spread over the rest, the classifier being the
+last rater. A Gibbs sweep is two products with one matrix of zeros and ones, (raters * classes, samples). Sets
+are processed a few at a time (`lax.map`), chains of a set together. Every set has its own key, by its number,
+so draws do not depend on the other sets or on the device. A set with fewer samples is filled up with samples
+without labels and predictions, which count nowhere.
 
-Two classes need no chains (`weighted_batch`). With the classes summed out the posterior has few coordinates,
-log odds of the class prior and of every rater's rows, and where labels speak it is one hill in them. EM and
-Newton steps find its top, draws come from a split t distribution about it (Geweke 1989, Econometrica 57,
-1317), each weighted by the true density over that of the t distribution, and draws by these weights give
-every sample a class. Along each axis of the curvature the t distribution is as much wider, one way and the
-other, as keeps its density above the true one wherever that was looked at, so that weights stay bounded.
+Two classes need no chains (`weighted_batch`). With the classes summed out the coordinates are few, log odds
+of the class prior and of every rater's rows, and with informative labels the posterior is one hill. EM and
+Newton steps find its top. Draws come from a split t distribution around it (Geweke 1989, Econometrica 57,
+1317), which is widened along each axis of the curvature, one way and the other, until its density is above
+the true one at several points, so that weights are bounded. Draws by these weights give every sample a class.
 
-Where the distribution is no such hill the set belongs to `joint_batch`, and the numbers say so: largest
-weights with a Pareto k above `stats.loo.good_shape`, too few effective draws, a top that Newton did not find,
-or a density not far below the top's where the classes have exchanged names. What cannot be seen is another
-hill. With three classes and more weights are too uneven (`benchmarks/engine.py`).
+Other sets belong to `joint_batch`, and are known by a Pareto k of the largest weights above
+`stats.loo.good_shape`, too few effective draws, a top that Newton did not find, or a density not far below
+the top's where the classes have exchanged names. Another hill elsewhere is not detected. With three classes
+and more weights are too uneven (`benchmarks/engine.py`).
 """
 
 from functools import partial, reduce
@@ -76,7 +74,7 @@ def joint_batch(
     sweeps: int = 750,
     mesh: jax.sharding.Mesh | None = None,
 ) -> JointBatch:
-    """Sample every set.
+    """Sample every set by Gibbs chains.
 
     Args:
         key: a whole number or a JAX key.
@@ -101,15 +99,13 @@ def joint_batch(
 
 
 def _keys(key: Any, numbers: Int[np.ndarray, " sets"], name: str) -> jax.Array:
-    """Words of a key for every set, by its number: the stream `name`."""
+    """Key data for every set, by its number."""
     base = as_key(key)
     return jax.random.key_data(jax.vmap(lambda n: stream(base, name, n))(jnp.asarray(numbers, jnp.uint32)))
 
 
 @partial(jax.jit, static_argnames=("one", "settings", "at_once"))
 def _every(keys, *sets, one, settings, at_once=None):
-    """`one` set after the other, or some at once."""
-
     def of(data):
         return one(jax.random.wrap_key_data(data[0]), *data[1:], *settings)
 
@@ -192,7 +188,7 @@ def weighted_batch(
     *,
     mesh: jax.sharding.Mesh | None = None,
 ) -> JointBatch:
-    """Weigh draws of every set; arguments are those of `joint_batch`.
+    """Weighted draws of every set; arguments are those of `joint_batch`.
 
     >>> z = np.repeat([[0, 0, 0], [1, 1, 1], [0, 1, 0], [1, 0, 1]], [40, 30, 6, 5], axis=0)
     >>> weighed = weighted_batch(0, z[None], z[None, :, 0], 2)
@@ -228,7 +224,7 @@ def _merged(seen: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _dist(one_hot, times):
-    """Of labels (rows, raters, classes): what points (size, P) say, their density, and EM to one (size,).
+    """For labels (rows, raters, classes): natural parameters of points (size, P), their density, and EM.
 
     Coordinates are log odds of the class prior, then of all rows, against the last.
     """
@@ -291,7 +287,7 @@ def _about(log_density, top, key_normal, key_scale):
 
 
 def _weigh(key, rows, times, of_sample, y_pred, classes):
-    """One set: what is found, log weights, the slope at the top, and how high the exchanged top is."""
+    """One set: means and counts, log weights, the slope at the top, and the height of the exchanged top."""
     codes = jnp.arange(classes, dtype=rows.dtype)
     one_hot = (rows[:, :, None] == codes[None, None, :]).astype(times.dtype)
     parts, log_density, climb = _dist(one_hot, times)

@@ -1,8 +1,8 @@
-"""From draws of states and rows to what `JointPosterior` holds: everything by class, strata averaged out.
+"""From draws of states and rows to the fields of `JointPosterior`: everything by class, strata averaged out.
 
-`log_prior` is the log prior of such draws, for `jtruth.stats.loo`. Of rows with a Dirichlet prior it is their
-density; of rows that are alike (`latent.models.alike`) that of what their families have in common. The
-distribution of such rows given the family is part of the model.
+`log_prior` is the log prior of such draws, for `jtruth.stats.loo`. For rows that are alike
+(`latent.models.alike`) it is that of their families; the distribution of rows given the family is part of
+the model.
 """
 
 from collections.abc import Mapping
@@ -33,9 +33,9 @@ def joint_digest(
 ) -> Digest:  # fmt: skip
     """What is kept of the draws of a model, and what of it must converge.
 
-    Of an effort with `pointwise` rows of every state are kept too; without `nuisance` less must converge.
-    `labeler_share`: how often a copied label is whose; `group_share` of the samples, where groups have class
-    priors of their own; `shared`: draws hold what all raters feel; `named`: gold names the classes.
+    `labeler_share`: how often a copied label is whose; `group_share`: share of the samples in each group,
+    where groups have their own class priors; `shared`: draws hold the effect of difficulty; `named`: gold
+    names the classes. An effort without `nuisance` monitors less.
     """
     has_classifier = len(model.raters) > 1
     metrics = ("accuracy", "precision", "recall") if _same_symbols(model) else ("mean_symbol",)
@@ -66,7 +66,6 @@ def _kept(
     model: LatentModel, labeler_share: np.ndarray | None, group_share: np.ndarray | None,
     large: tuple[str, ...], draws: Arrays,
 ) -> tuple[Arrays, Arrays]:  # fmt: skip
-    """Of one block of draws, (chains, sweeps, ...)."""
     size = next(iter(draws.values())).shape[:2]
     fixed = np.broadcast_to(model.class_prior, (*size, model.num_classes))
     prior = fixed if model.class_fixed else draws["pi"]
@@ -118,10 +117,7 @@ def _mirrored(model: LatentModel, draws: Arrays) -> np.ndarray:
 
 
 def _by_class(model: LatentModel, draws: Arrays, group: int) -> np.ndarray:
-    """Matrices (..., raters, classes, symbols) from rows: sum over strata h of w[c, h] theta[row(c, h)].
-
-    A state without a row adds nothing.
-    """
+    """Matrices (..., raters, classes, symbols), the sum over strata h of w[c, h] theta[row(c, h)]."""
     theta, rows, total = draws[f"raters{group}"], model.raters[group].row_of_state, 0.0
     if "weights" not in draws:
         return theta[:, :, :, rows]
@@ -142,14 +138,14 @@ def population_metrics(prior: np.ndarray, classifier: np.ndarray) -> dict[str, n
 
 
 def mean_share(labels: Labels) -> np.ndarray:
-    """(labelers,) probability that a label picked at random from a random labelled sample is whose."""
+    """(labelers,) probability that a random label of a random labelled sample is whose."""
     sample, labeler, _ = labels.entries()
     share = np.bincount(labeler, 1 / labels.labels_per_sample()[sample], labels.num_labelers)
     return share / share.sum()
 
 
 class LogPrior(NamedTuple):
-    """What has a fixed prior."""
+    """Log prior of draws."""
 
     values: Float[np.ndarray, " kept"]  # up to a constant
     least: float  # the smallest Dirichlet or Beta concentration in it
@@ -158,7 +154,7 @@ class LogPrior(NamedTuple):
     __repr__ = one_line
 
     def proper(self, power: float) -> bool:
-        """Whether the prior raised to this power is one: concentrations become 1 + power (a - 1)."""
+        """Whether the prior to this power is proper: concentrations become 1 + power (a - 1)."""
         return 1 + power * (self.least - 1) > 0
 
 

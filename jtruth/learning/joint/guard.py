@@ -1,14 +1,13 @@
-"""Two doubts that no convergence check sees: swapped classes, and data that determine nothing.
+"""Warnings that no convergence check gives: swapped classes, and data that determine nothing.
 
 Swap two classes in pi and in the rows of every matrix, and the likelihood is the same. So the mean matrices
-of all raters are looked at, over all chains and in each one: for two classes their mean diagonal must not be
-below 1/2, for more the best matching of true classes to given labels must be the identity. Gold of every
-class names the classes.
+of all raters are checked, over all chains and in each one: for two classes their mean diagonal must be at
+least 1/2, for more the best matching of true classes to labels must be the identity. Gold of every class
+names the classes.
 
-Where a labeler is more often wrong than right there are several modes. There half of the chains start where
-one labeler is believed: the one who contradicts the mode most among those whom the other labelers confirm
-more often than chance. A start that leads to a mode without weight is given up
-(`latent.infer.gibbs.sources`).
+A labeler who is more often wrong than right makes several modes. Then half of the chains start where one
+labeler is believed: the one who contradicts the mode most among those whom the other labelers confirm more
+often than chance. A start in a mode without weight is given up (`latent.infer.gibbs.sources`).
 """
 
 from collections.abc import Callable
@@ -37,9 +36,8 @@ def check_switching(
 ) -> str | None:
     """A sentence if classes have exchanged names, by mean matrices (chains, raters, classes, classes).
 
-    The raters are those who gave labels. Where `gold`, (samples,) and -1 where unknown, has samples of every
-    class, these name the classes: raters who are more often wrong than right are then a finding, and no
-    verdict is given.
+    The raters are those with labels. With `gold` of every class, (samples,) and -1 where unknown, there is
+    none.
     """
     if gold is not None and np.unique(gold[gold >= 0]).size == len(class_names):
         return None
@@ -66,12 +64,12 @@ def _is_switched(matrices: np.ndarray) -> bool:
 
 
 def check_identified(
-    labels: Labels, y_pred: np.ndarray | None, gold: np.ndarray | None, informed: bool
+    labels: Labels, y_pred: np.ndarray | None, gold: np.ndarray | None, informed: bool = False
 ) -> str | None:
-    """Why the data cannot determine the answer, or None.
+    """A sentence if the data cannot determine the answer.
 
-    Two raters a sample leave a continuum of matrices that fit equally well; it takes three somewhere, gold
-    labels, or knowledge of the labelers (pseudo-counts, `informed`).
+    With two raters a sample a continuum of matrices fits equally well; it takes a third one somewhere, gold
+    labels, or a model with few parameters (`informed`).
     """
     if informed or (gold is not None and (gold >= 0).any()):
         return None
@@ -91,8 +89,7 @@ def check_identified(
 def away_from(model: LatentModel, rows: Rows) -> Callable[[np.ndarray], np.ndarray | None]:
     """The function from a mode (states, rows) to another start, None where one start is enough.
 
-    Classes start elsewhere, and strata given the class where the mode has them: their names are the prior's
-    alone, and chains that exchanged them would disagree about nothing else.
+    Only classes start elsewhere; strata given the class stay, since the prior alone names them.
     """
 
     def away(mode: np.ndarray) -> np.ndarray | None:
@@ -121,7 +118,7 @@ def believing_each(rows: Rows) -> list[np.ndarray]:
 
 
 def several_modes(draws: dict[str, np.ndarray]) -> str | None:
-    """A sentence where both halves of the chains are apart; `draws` (chains, sweeps, ...) by name."""
+    """A sentence where both halves of the chains differ; `draws` (chains, sweeps, ...) by name."""
     most = 0.0
     for values in draws.values():
         half = len(values) // 2
@@ -133,7 +130,7 @@ def several_modes(draws: dict[str, np.ndarray]) -> str | None:
 
 
 def _agreement(rows: Rows, of_class: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Of each labeler: share of labels that the mode agrees with, their number, share that others confirm."""
+    """Of each labeler: share of labels that equal the mode, their number, share that others confirm."""
     sample, labeler, label = rows.labels.entries()
     weight, size = rows.multiplicity[sample].astype(np.float64), rows.labels.num_labelers
     number = np.bincount(labeler, weight, size)

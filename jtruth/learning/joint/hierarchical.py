@@ -1,13 +1,12 @@
-"""Labelers of one population: rows are alike, so that whoever gave two labels is known by all others.
+"""Labelers of one population, so that a labeler with few labels is estimated from all others too.
 
-Rows of one class are alike over labelers (`latent.models.alike`), by the sampler of `fit_joint`, which pools
-so by itself where labels say little of each labeler (see `DirichletPriors`). A labeler without labels has the
-population's matrix and an interval as wide as labelers differ. Each group of labelers (a site, a language) is
-a population of its own, so groups should hold a few labelers each.
+Rows of one class are alike over labelers (`latent.models.alike`), by the sampler of `fit_joint`, which does
+the same where labels are few (see `DirichletPriors`). A labeler without labels has the population's matrix
+and an interval as wide as labelers differ. Each group of labelers (a site, a language) is its own population,
+so groups should have a few labelers each.
 
 In `fit_domains` a labeler is a population of domains (languages, sites, kinds of question), as in the coupled
-models of Platanios, Dubey and Mitchell (2016), whose distribution is a mixture of clusters and whose class
-shares differ by domain.
+models of Platanios, Dubey and Mitchell (2016), which have a mixture of clusters and class shares by domain.
 """
 
 from typing import Any
@@ -42,14 +41,14 @@ def fit_hierarchical(
         labels: the noisy labels.
         groups: (labelers,) the group of each labeler, a name or number; one population if None.
         gold: (samples,) known classes, -1 where unknown.
-        prior: (classes,) a known class prior, held fixed.
+        prior: (classes,) a known class prior.
         key: a whole number or a JAX key; 0 if None.
         effort: when to stop sampling.
 
     Returns:
         A `Fit` of posterior means, with `accuracy_interval()`. Its own: `matrices` (labelers, classes,
         classes); `accuracy` (labelers,), sum_c pi[c] psi_t[c, c]; `groups`, their names, ("all",) if there
-        are none; `posterior`, the draws, a `JointPosterior`. `log_likelihood` is NaN: nothing is maximised.
+        are none; `posterior`, the draws, a `JointPosterior`. `log_likelihood` is NaN.
 
     Raises:
         ValueError: for input that cannot be used, before any sampling.
@@ -85,7 +84,7 @@ def fit_hierarchical(
 def named(
     entries: Any, what: str, size: int, axis: str, names: tuple | None
 ) -> tuple[tuple[str, ...], np.ndarray]:
-    """Distinct names in `entries` (size,), and the number of each entry's; all else is for messages.
+    """Distinct names in `entries` (size,), and the number of each entry's.
 
     Raises:
         ValueError: another shape, or entries without a name.

@@ -1,4 +1,4 @@
-"""Arguments of `fit_joint`: the priors, and all of them checked before sampling."""
+"""Arguments of `fit_joint`, checked before sampling."""
 
 from typing import Any, NamedTuple
 
@@ -17,27 +17,23 @@ from jtruth.learning._fit import clamp, known_prior, one_hot, soft_counts
 from jtruth.stats.agreement import brennan_prediger, point
 
 # A fixed prior of the rows would decide the answer where a cell of a matrix has fewer labels than this, on
-# average, or where labelers agree no more than if they guessed: Brennan and Prediger's coefficient below .1,
-# where two classes are told apart in less than 66 %. Fleiss' kappa is as low where a class is rare, and there
-# the labels do tell. Five labelers of .53 to .60 were taken for .67, whatever 300 samples said.
+# average, or where labelers agree hardly more than guesses: Brennan and Prediger's coefficient below .1, as
+# with accuracies below 66 % of two classes. (Fleiss' kappa is as low where a class is rare and labels are
+# informative.) With 300 samples five labelers of .53 to .60 were estimated at .67.
 FEW, WEAK = 10.0, 0.1
 
 
 class DirichletPriors(NamedTuple):
     """Dirichlet concentrations of everything that is drawn, and where the chains start.
 
-    Where neither `diagonal` nor `off_diagonal_total` is given and a cell holds fewer than ten labels on
-    average, or labelers hardly agree more than if they guessed (Brennan and Prediger's coefficient below .1),
-    nothing is fixed: rows of one class are alike over labelers, and those of a classifier with fewer than ten
-    samples a cell, or with such labelers, over classes (`latent.models.alike`); in models of strata those
-    of each stratum by themselves. Labelers of two classes with ten labels a cell keep the fixed prior: alike
-    rows would move such answers by .17 of their standard deviation (`benchmarks/honesty.py dense`).
+    Without `diagonal` and `off_diagonal_total`, and with fewer than ten labels a cell on average or labelers
+    who hardly agree more than guesses (Brennan and Prediger's coefficient below .1), no prior of rows is
+    fixed: rows of one class are alike over labelers, and those of a classifier with so few samples or such
+    labelers over classes (`latent.models.alike`), in models of strata within each stratum. Otherwise alike
+    rows would move answers by .17 of their standard deviation (`benchmarks/honesty.py dense`).
     """
 
     prior_concentration: Any = 1.0  # of the class prior pi, a number or (classes,)
-    # (labelers, classes, classes) earlier labels of known class (gold questions, history), rows true, columns
-    # given; added to the prior. Strata models have their own row priors and refuse them.
-    pseudo_counts: Any = None
     diagonal: float | int | None = None  # of a row, on the diagonal; 2 by default
     off_diagonal_total: float | int | None = None  # in all off the diagonal; 1 by default
     # (classes, U) of the classifier; by default as the labelers, or 2/U everywhere, two samples a row, if its
@@ -73,24 +69,17 @@ def checked_predictions(labels: Labels, y_pred: Any, num_symbols: int | None) ->
     return codes, symbols
 
 
-def checked_priors(
-    labels: Labels, y_pred, symbols: int, gold, prior, priors: DirichletPriors, *, own_rows: bool
-) -> LatentModel:
-    """Class prior and rows under independence: alike where they hold little and no prior is given."""
+def checked_priors(labels: Labels, y_pred, symbols: int, gold, prior, priors: DirichletPriors) -> LatentModel:
+    """Class prior and rows under independence; rows are alike if labels are few and no prior is given."""
     classes = labels.num_classes
-    prior_concentration, pseudo_counts, diagonal, off_diagonal_total, classifier_concentration, *_ = priors
+    prior_concentration, diagonal, off_diagonal_total, classifier_concentration, *_ = priors
     alike = diagonal is None and off_diagonal_total is None
     diagonal = 2.0 if diagonal is None else diagonal
     off_diagonal_total = 1.0 if off_diagonal_total is None else off_diagonal_total
     for name, value in (("diagonal", diagonal), ("off_diagonal_total", off_diagonal_total)):
         check_positive(value, name, "a Dirichlet concentration", size=1)
     row = diagonal_rows(classes, diagonal, off_diagonal_total)
-    labelers, known = np.tile(row, (labels.num_labelers, 1, 1)), None
-    if pseudo_counts is not None:
-        if own_rows:
-            raise ValueError("models of difficulty do not support pseudo_counts; give the labels as gold")
-        known = _numbers("pseudo_counts", pseudo_counts, labelers.shape, positive=False)
-        labelers = labelers + known
+    labelers = np.tile(row, (labels.num_labelers, 1, 1))
     classifier = None
     if symbols:
         classifier = row if symbols == classes else np.full((classes, symbols), 2 / symbols)
@@ -100,7 +89,7 @@ def checked_priors(
     every, alike_labelers, alike_classifier = np.arange(classes), None, None
     if alike and prior_decides(labels):
         votes = np.bincount(labels.entries()[2], minlength=classes)
-        alike_labelers = alike_raters(votes, labels.num_labelers, known)
+        alike_labelers = alike_raters(votes, labels.num_labelers)
     if alike and symbols == classes and classifier_concentration is None:
         votes = np.bincount(y_pred[y_pred >= 0], minlength=classes)
         if votes.sum() < FEW * classes**2 or weak_labels(labels):
@@ -108,18 +97,11 @@ def checked_priors(
     raters = [Raters(labelers, every, alike=alike_labelers)]
     if classifier is not None:
         raters.append(Raters(classifier[None], every, alike=alike_classifier))
-    class_prior, fixed = _class_prior(labels, gold, prior, prior_concentration)
-    return LatentModel(class_prior, tuple(raters), fixed)
-
-
-def _class_prior(labels: Labels, gold: Any, prior: Any, concentration: Any) -> tuple[np.ndarray, bool]:
-    """Concentrations of the class prior, or the prior itself; whether it is fixed."""
-    classes = labels.num_classes
-    if prior is None:
-        alpha = np.asarray(concentration, np.float64)
-        alpha = np.full(classes, alpha) if alpha.ndim == 0 else alpha
-        return _numbers("prior_concentration", alpha, (classes,), positive=True), False
-    return known_prior(prior, labels.class_names, np.zeros(0, np.int64) if gold is None else gold), True
+    if prior is not None:
+        return LatentModel(known_prior(prior, labels.class_names, gold), tuple(raters), True)
+    alpha = np.asarray(prior_concentration, np.float64)
+    alpha = np.full(classes, alpha) if alpha.ndim == 0 else alpha
+    return LatentModel(_numbers("prior_concentration", alpha, (classes,), positive=True), tuple(raters))
 
 
 def prior_decides(labels: Labels) -> bool:
@@ -135,7 +117,7 @@ def weak_labels(labels: Labels) -> bool:
 def share_groups(
     shares: str, labels: Labels, rows: Rows, prior: Any
 ) -> tuple[np.ndarray | None, np.ndarray | None]:
-    """The group of each row, and the share of the samples in each group; None where one prior is for all."""
+    """The group of each row, and the share of the samples in each group; None with one prior for all."""
     choose("shares", shares, ("one", "by_number"))
     if shares == "one":
         return None, None
@@ -151,8 +133,8 @@ def share_groups(
 def vote_start(start: Any, rows: Rows) -> np.ndarray:
     """(rows, classes) where EM starts: vote shares, or the mean of `start` over the samples of each row.
 
-    Gold of every class shows how the labelers name the classes; labels are then read as the gold says, or EM
-    would climb from the votes of labelers who are mostly wrong to a mode that denies the gold.
+    With gold of every class they are class posteriors by the matrices of the gold alone: from the votes of
+    labelers who are mostly wrong, EM would climb to a mode that contradicts the gold.
     """
     classes = rows.labels.num_classes
     if start is None:

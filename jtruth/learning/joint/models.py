@@ -1,14 +1,14 @@
 """The models that `fit_joint` knows, each a function that builds a `LatentModel` (states = class x stratum).
 
-What it is given is the model of one stratum with the class prior and the rows that are believed
-(`inputs.checked_priors`): labelers, and the classifier as the second group of raters, if there is one.
+Its argument is the model of one stratum with the class prior and the rows (`inputs.checked_priors`):
+labelers, and the classifier as the second group of raters, if there is one.
 
 - independent: given the class, labelers and classifier err independently; one stratum.
 - shared_strata: a sample is easy or hard for everybody, labelers and classifier alike.
-- labeler_strata: easy or hard for the labelers; the classifier does not notice.
-- random_effect: difficulty is gradual, two classes, and everybody feels it (`latent.models.random_effect`).
-- copying: with an unknown probability the classifier repeats one of the sample's labels, picked at random;
-  the stratum says whether it did, and is as likely in one class as in another.
+- labeler_strata: easy or hard for the labelers only.
+- random_effect: difficulty is gradual, two classes, for everybody (`latent.models.random_effect`).
+- copying: with an unknown probability the classifier repeats a random one of the sample's labels; the stratum
+  is whether it did, and is as likely in one class as in another.
 - partly_shared (by hand): four labelers or more a sample identify which samples are hard for them, but not
   whether the classifier errs there too (Albert and Dodd 2004; Pepe and Janes 2007). The share rho of the hard
   samples where it does is unknown and integrated: a class has three kinds of samples,
@@ -18,8 +18,8 @@ What it is given is the model of one stratum with the class prior and the rows t
       hard, felt                  labelers hard rows, classifier hard row     w rho
 
   rho = 0 is `labeler_strata` (with the easy row of `shared_strata`) and rho = 1 `shared_strata`. Weights ~
-  Dirichlet(10, 1 - felt, felt) leave w ~ Beta(1, 10) as it is and give rho ~ Beta(felt, 1 - felt), which
-  likes the ends 0 and 1; for more than two classes w ~ Beta(1, 2). Each class has its own rho.
+  Dirichlet(10, 1 - felt, felt) leave w ~ Beta(1, 10) as it is and give rho ~ Beta(felt, 1 - felt); for more
+  than two classes w ~ Beta(1, 2). Each class has its own rho.
 """
 
 from collections.abc import Callable
@@ -43,18 +43,18 @@ _EASY, _HARD = 0, 1
 
 
 class Built(NamedTuple):
-    """A model with what it needs to know about every row."""
+    """A model with its arrays of every row."""
 
     model: LatentModel
     offset: np.ndarray  # (states, rows)
     start_strata: np.ndarray  # (strata, rows) where EM starts
     # of a model that is no table of states: groups of samples -> its `latent.model.Kind` and arrays; `model`
-    # then says what its raters and classes are, and `offset` has the states of its channel
+    # then has its raters and classes, and `offset` the states of its channel
     other: Callable[[int], tuple[Any, Any]] | None = None
 
 
 def independent(base: LatentModel, rows: Rows) -> Built:
-    """One stratum: Dawid and Skene with the classifier as one more labeler; all other models vary this."""
+    """One stratum: Dawid and Skene with the classifier as one more labeler."""
     return Built(base, gold_offset(rows.gold, base.state_class), np.ones((1, rows.gold.size)))
 
 
@@ -62,15 +62,14 @@ def shared_strata(base: LatentModel, rows: Rows, *, tie_classifier: bool = False
     """Easy and hard samples; `tie_classifier` makes the classifier the same in both.
 
     A few per cent of this posterior lie where the hard samples of one class look like another class. Chains
-    that start at the mode come there rarely, so the end of an interval on that side is known less well than
-    its effective sample size says; ranges say in words that they leave it out.
+    from the mode rarely get there, so the end of an interval on that side is less certain than its effective
+    sample size indicates; `ranges` notes that they leave it out.
 
     Labelers share mean rows: theta[t] ~ Dirichlet(6 G), G ~ Dirichlet(9 on the diagonal, 1 off it) for easy
     and (3, 3) for hard samples; the classifier's rows have (3, 1) and (1.5, 1.5). Share of hard samples:
     weights ~ Dirichlet(10, 1) for two classes, (2, 1) for more. Where labels are few, rows are alike
     (`latent.models.alike`): those of one class and stratum over labelers, those of one stratum over the
-    classifier's classes; the means of these families have the distributions that the concentrations above
-    give.
+    classifier's classes, with family means distributed as these concentrations imply.
     """
     classes, (independent_labelers, *classifier) = base.num_classes, base.raters
     state_class = np.repeat(np.arange(classes), 2)  # class 0 easy, class 0 hard, class 1 easy, ...
@@ -130,9 +129,9 @@ def copying(base: LatentModel, rows: Rows) -> Built:
 
 
 def random_effect(base: LatentModel, rows: Rows) -> Built:
-    """Every sample has an ease that labelers and classifier feel; two classes.
+    """Every sample has an ease that affects labelers and classifier; two classes.
 
-    The spread of labelers is learned where labels say little of each: rows are alike there in other models.
+    The spread of labelers is learned where labels are few.
     """
     classes, labelers = base.num_classes, base.raters[0]
     if any(raters.prior.shape[1:] != (2, 2) for raters in base.raters):
@@ -150,7 +149,7 @@ def random_effect(base: LatentModel, rows: Rows) -> Built:
 
 
 def partly_shared(base: LatentModel, rows: Rows) -> Built:
-    """Easy samples, hard ones that the classifier does not feel, and hard ones that it feels."""
+    """Easy samples, and hard ones that are easy or hard for the classifier."""
     if len(base.raters) < 2:
         raise ValueError("partly_shared needs a classifier: give y_pred, or use shared_strata")
     whole = shared_strata(base, rows)
@@ -172,7 +171,7 @@ def partly_shared(base: LatentModel, rows: Rows) -> Built:
 
 
 def _states(classes: int, strata: tuple[int, ...]) -> np.ndarray:
-    """Of every new state, class after class, the state of `shared_strata` that it is like."""
+    """The state of `shared_strata` that each new state is like, class after class."""
     return (2 * np.arange(classes)[:, None] + np.array(strata)).ravel()
 
 
@@ -185,7 +184,6 @@ MODELS: dict[str, Build] = {
     "copying": copying,
 }
 MODEL_NAMES = tuple(MODELS)
-OWN_ROWS = ("shared_strata", "labeler_strata", "partly_shared", "random_effect")  # have distributions of rows
 
 
 def named_model(dependence: str | Build) -> tuple[Build, str]:
@@ -197,7 +195,7 @@ def named_model(dependence: str | Build) -> tuple[Build, str]:
 
 
 def fixed_share(model: str | Build, share: float) -> Build:
-    """The model whose share of dependent samples (hard ones; copied predictions) is not drawn but known.
+    """The model with a known share of dependent samples (hard ones; copied predictions).
 
     Raises:
         ValueError: a share outside [0, 1); when it is built, a model without dependent samples.

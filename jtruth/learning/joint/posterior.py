@@ -1,14 +1,14 @@
-"""How good are classifier, labelers and labels when nobody knows how the labelers err? The joint posterior.
+"""The joint posterior of classifier, labelers and labels when error rates are unknown.
 
 The classifier under test is one more rater. Class prior pi, every labeler's confusion matrix, the
 classifier's matrix K and the true classes are drawn together given all labels and predictions. A draw of the
-true classes is one of the count table n[c, u] (how good was it on these samples), a draw of (pi, K) one of
-the population (how good is it): different questions with different widths, and `tables` asks which.
+true classes is one of the count table n[c, u] of these samples, a draw of (pi, K) one of the population;
+`tables` asks which.
 
-Prior: pi ~ Dirichlet(1), every row of a matrix ~ Dirichlet with 2 on the diagonal and 1 in all off it.
-Where given the class all raters err independently, nominal 95 % intervals hold the truth about as often as
-they say (`benchmarks/honesty.py learned`). Where raters share errors no number here is right: `dependence`
-offers other models, gold labels are the remedy.
+Prior: pi ~ Dirichlet(1), every row of a matrix ~ Dirichlet with 2 on the diagonal and 1 spread over the rest.
+Where raters err independently given the class, 95 % intervals cover the truth about as often
+(`benchmarks/honesty.py learned`). Where raters share errors, no number here is right: `dependence` offers
+other models, gold labels are the remedy.
 """
 
 from typing import Any, NamedTuple
@@ -21,17 +21,9 @@ from jtruth._one_line import one_line
 from jtruth._random import seeded
 from jtruth._validation import present
 from jtruth.labels import Labels
-from jtruth.latent import STANDARD, Effort, run_gibbs
+from jtruth.latent import STANDARD, Effort, fit, run_gibbs
 from jtruth.latent.density import Seen
-from jtruth.latent.fit import (
-    RowLikelihood,
-    model_of,
-    of_gibbs,
-    of_tempering,
-    run_tempered,
-    tempered_model,
-    tempered_run,
-)
+from jtruth.latent.fit import RowLikelihood
 from jtruth.latent.infer.gibbs import GibbsRun
 from jtruth.latent.infer.normal import has_normal_dist, run_normal
 from jtruth.latent.model import LatentModel, Model, Observed
@@ -45,24 +37,10 @@ from jtruth.latent.rows import (
 )
 from jtruth.latent.walk import Convergence
 from jtruth.learning._fit import gold_and_prior
+from jtruth.learning.joint import guard, inputs
 from jtruth.learning.joint.draws import EFFECT, LogPrior, joint_digest, log_prior, mean_share
-from jtruth.learning.joint.guard import (
-    away_from,
-    believing_each,
-    check_identified,
-    check_switching,
-    several_modes,
-)
-from jtruth.learning.joint.inputs import (
-    WEAK_PRIORS,
-    DirichletPriors,
-    checked_predictions,
-    checked_priors,
-    prior_decides,
-    share_groups,
-    vote_start,
-)
-from jtruth.learning.joint.models import OWN_ROWS, Build, Built, named_model
+from jtruth.learning.joint.inputs import WEAK_PRIORS, DirichletPriors
+from jtruth.learning.joint.models import Build, Built, named_model
 
 _COMPARED = ("prior", "mean_diagonal", "classifier")  # where several modes are looked for
 
@@ -100,15 +78,15 @@ class JointPosterior(NamedTuple):
 
     @property
     def usable(self) -> bool:
-        """Identified, and no class has exchanged its name; what is not should not be shown as numbers."""
+        """Whether the labels identify the model, and no classes have exchanged names."""
         return self.identified and not self.switched
 
     def tables(self, target: str) -> Float[np.ndarray, "draws classes symbols"]:
         """Draws of the table (true class, predicted symbol) that metrics are functions of.
 
         Args:
-            target: "in-sample", the numbers of samples at hand; or "population", the probabilities
-                pi[c] K[c, u] for a new sample.
+            target: "in-sample", counts of the samples at hand; or "population", the probabilities pi[c] K[c,
+                u] of a new sample.
         """
         check.choose("target", target, ("in-sample", "population"))
         if self.classifier is None or self.counts is None:
@@ -134,19 +112,18 @@ def fit_joint(
 
     Args:
         labels: noisy labels. Several labels of a sample by one labeler count as independent.
-        key: of whatever is drawn: a whole number or a JAX key; 0 if None.
+        key: a whole number or a JAX key; 0 if None.
         y_pred: (samples,) predicted symbols 0..U-1, -1 where there is none; None: only learn the labelers.
-            They are the classes unless `priors.num_symbols` says that they are others.
+            They are the classes unless `priors.num_symbols` is given.
         gold: (samples,) known classes, -1 where unknown. They are certain.
-        prior: (classes,) known class prior, held fixed; by default it is drawn too.
-        priors: Dirichlet concentrations, earlier counts, and where to start.
+        prior: (classes,) known class prior; by default it is drawn too.
+        priors: Dirichlet concentrations, and where to start.
         dependence: "independent"; "shared_strata" (samples easy or hard for all), "labeler_strata" (for the
             labelers only), "random_effect" (difficulty is gradual, two classes), "copying" (the classifier
             repeats labels). Or a function that builds another model, as those of `models` do; its
             `fixed_share` makes one of these with a known share of dependent samples.
-        effort: when to stop, whether to compute log p(one sample | draw) too, where progress is reported. Its
-            `mesh`, a `jax.sharding.Mesh` over one axis, has devices that share the samples
-            (docs/many_devices.md); the draws depend on how many it has, not on which.
+        effort: when to stop, pointwise log-likelihoods, progress, and a `mesh` of devices that share the
+            samples (docs/many_devices.md); the draws depend on how many devices it has, not on which.
 
     Returns:
         `JointPosterior`; look at `warnings` and `usable` first.
@@ -167,28 +144,27 @@ def fit_joint(
     named = np.unique(rows.gold[rows.gold >= 0]).size == labels.num_classes
     kept = joint_digest(model, effort, labeler_share=copied, group_share=group_share,
                         shared=built.other is not None, named=named)  # fmt: skip
-    first = vote_start(priors.start, rows).T[:, None, :] * built.start_strata  # states where EM starts
+    first = inputs.vote_start(priors.start, rows).T[:, None, :] * built.start_strata  # states where EM starts
     start = np.ascontiguousarray(first.reshape(-1, first.shape[2]))
     asked = given_start or effort.device or effort.chains or effort.mesh is not None
-    usual = not asked and effort.normal is None and not prior_decides(labels)
+    usual = not asked and effort.normal is None and not inputs.prior_decides(labels)
     run, here = None, not (given_start or effort.device or effort.mesh is not None)
-    informed = priors.pseudo_counts is not None and bool(np.any(priors.pseudo_counts))
     seen = rows.y_pred[rows.row_of_sample] if len(model.raters) > 1 else None
-    doubt = check_identified(labels, seen, rows.gold[rows.row_of_sample], informed)
+    doubt = guard.check_identified(labels, seen, rows.gold[rows.row_of_sample])
     if doubt is not None and effort.normal is None:
         effort = effort._replace(normal=True)  # the draws that cost least are enough for a refusal
     if (usual or effort.normal) and built.other is None and has_normal_dist(model):
-        starts = start, *believing_each(rows)
+        starts = start, *guard.believing_each(rows)
         run = run_normal(model, observed, key=key, starts=starts, digest=kept, effort=effort)
     if run is None and built.other is not None:
         if given_start or effort.mesh is not None:
             raise ValueError(f"{name} starts from its prior, on one device: leave priors.start and mesh out")
         made = present(density_of(built, observed), "a log density")
-        run = run_tempered(made, observed, kept, key=key, effort=effort)
+        run = fit.run_tempered(made, observed, kept, key=key, effort=effort)
     if run is None and here:
-        run = tempered_run(model, observed, kept, key=key, effort=effort)
+        run = fit.tempered_run(model, observed, kept, key=key, effort=effort)
     if run is None:
-        away = None if given_start else away_from(model, rows)
+        away = None if given_start else guard.away_from(model, rows)
         run = run_gibbs(model, observed, key=key, start=start, away=away, digest=kept, effort=effort)
     if group_share is not None:  # the log prior of their class shares is left out
         built = built._replace(model=model._replace(class_fixed=True))
@@ -196,8 +172,10 @@ def fit_joint(
     if not effort.pointwise:
         return posterior
     if run.evidence is not None:
-        return posterior._replace(pointwise=of_tempering(run.large["log_p"], rows.row_of_sample))
-    return posterior._replace(pointwise=of_gibbs(model, observed, run.large))
+        log_p = run.large["log_p"]
+        log_p = log_p[:, fit.chosen_draws(*log_p.shape)].astype(np.float64)
+        return posterior._replace(pointwise=fit.row_likelihood(log_p, rows.row_of_sample))
+    return posterior._replace(pointwise=fit.of_gibbs(model, observed, run.large))
 
 
 def laid_out(
@@ -208,13 +186,12 @@ def laid_out(
     prior: Any = None,
     priors: DirichletPriors = WEAK_PRIORS,
 ) -> tuple[Built, Rows, Observed, np.ndarray | None]:
-    """The arguments of `fit_joint`, checked: a model, what it sees, the share of samples in each group."""
-    y_pred, symbols = checked_predictions(labels, y_pred, priors.num_symbols)
+    """The checked arguments of `fit_joint`: a model, its data, the share of samples in each group."""
+    y_pred, symbols = inputs.checked_predictions(labels, y_pred, priors.num_symbols)
     known, _ = gold_and_prior(labels, gold, None)
-    own = named_model(build)[1] in OWN_ROWS
-    base = checked_priors(labels, y_pred, symbols, known, prior, priors, own_rows=own)
+    base = inputs.checked_priors(labels, y_pred, symbols, known, prior, priors)
     rows = merge_samples(labels, y_pred, None if gold is None else known)
-    group, group_share = share_groups(priors.shares, labels, rows, prior)
+    group, group_share = inputs.share_groups(priors.shares, labels, rows, prior)
     built = build(base, rows)
     seen = [label_columns(rows.labels)]
     if y_pred is not None or built.other is not None:
@@ -234,28 +211,25 @@ def joint_model(
 ) -> tuple[LatentModel, Seen]:
     """The model that `fit_joint` samples and the merged rows it sees, for `jtruth.latent.log_density`.
 
-    Arguments and errors are those of `fit_joint`; "random_effect" and `pseudo_counts` are refused where
-    `log_density` does not hold them.
+    Arguments and errors are those of `fit_joint`; "random_effect" is refused.
     """
     built, _, observed, _ = laid_out(labels, y_pred, named_model(dependence)[0], gold, prior, priors)
     if built.other is not None:
         raise ValueError("random_effect is no table of states; fit_joint samples it")
-    if any(raters.alike is not None and raters.alike.known is not None for raters in built.model.raters):
-        raise ValueError("pseudo_counts need a fixed prior here: give priors.diagonal too, 2.0 is usual")
     return built.model, seen_of(observed)
 
 
 def density_of(built: Built, observed: Observed) -> Model | None:
-    """The model as a log density of what was observed; None where it has none, or is too large for one."""
+    """The model as a log density of the data; None where it has none, or is too large for one."""
     if built.other is None:
-        return tempered_model(built.model, observed)
-    return model_of(*built.other(number_of_groups(observed)), observed, built.model.num_classes)
+        return fit.tempered_model(built.model, observed)
+    return fit.model_of(*built.other(number_of_groups(observed)), observed, built.model.num_classes)
 
 
 def gather(
     run: GibbsRun, labels: Labels, rows: Rows, built: Built, not_identified: str | None, dependence: str
 ) -> JointPosterior:  # fmt: skip
-    """The run as a `JointPosterior`, with its doubts."""
+    """The run as a `JointPosterior`, with its warnings."""
     draws = {name: values.reshape(-1, *values.shape[2:]) for name, values in run.draws.items()}
     chains, sweeps = run.draws["prior"].shape[:2]
     matrices = run.large["matrices"]
@@ -264,8 +238,10 @@ def gather(
     by_state = run.state_posterior[rows.row_of_sample]
     by_class = by_state.reshape(labels.num_samples, labels.num_classes, -1).sum(axis=2)
     model, gold = built.model, rows.gold[rows.row_of_sample]
-    switched = check_switching(_rater_means(run, labels), labels.class_names, gold)
-    several = several_modes({k: run.draws[k] for k in _COMPARED if k in run.draws}) if run.apart else None
+    switched = guard.check_switching(_rater_means(run, labels), labels.class_names, gold)
+    several = (
+        guard.several_modes({k: run.draws[k] for k in _COMPARED if k in run.draws}) if run.apart else None
+    )
     # of draws that only repeat the prior nobody need know whether they are good
     doubts = (not_identified, switched, several, None if not_identified else run.convergence.sentence())
     same = ("prior", "labeler_accuracy", "classifier", "counts", "weights", "right", "class_counts")

@@ -26,8 +26,8 @@ from jtruth.latent import Effort, NutsSettings, density
 from jtruth.latent.infer import nuts
 from jtruth.latent.models.alike import alike_raters
 from jtruth.learning.annotation import bayes
-from jtruth.learning.annotation.functions import data_of, majority_start, one_coin
-from jtruth.learning.annotation.models import SPECS, beta_levels, confusion, draw_labels, prepare
+from jtruth.learning.annotation.functions import SPECS, data_of, majority_start, observe, one_coin
+from jtruth.learning.annotation.models import beta_levels, confusion, draw_labels, prepare
 from jtruth.learning.annotation.posterior import labeler_agreement, merged_rows, pointwise
 from jtruth.learning.joint.models import independent
 from jtruth.learning.joint.posterior import fit_joint
@@ -36,8 +36,7 @@ from tests.learning import crowds
 from tests.learning.crowds import dirichlet_multinomial
 
 LABELERS, CLASSES = 3, 3
-ANY_CLASSES = [model for model in bayes.MODELS if model != "welinder"]  # which is for two, and tested apart
-SHARES = np.array([0.2, 0.5, 0.3])
+ANY_CLASSES = [model for model in SPECS if model != "welinder"]  # which is for two, and tested apart
 Z = np.array([[0, 1, -1], [2, 2, 2], [0, -1, -1], [1, 0, 2], [2, 2, 2]])
 
 
@@ -63,23 +62,6 @@ def random_parameters(model, rng):
         p["own"] = rng.normal(size=(t, c, c - 1))
         log_p += stats.norm(-1 - np.log(c - 1), 1).logpdf(p["population"]).sum()
         log_p += stats.halfnorm().logpdf(p["spread"]).sum() + stats.norm().logpdf(p["own"]).sum()
-    elif model == "alike":
-        p |= {"mean": rng.random(c), "log_kappa": rng.normal(2, 1, c), "log_alpha": rng.normal(1, 1, c)}
-        p |= {
-            "pull": rng.random(c),
-            "right": rng.random((t, c)),
-            "errors": rng.dirichlet(np.ones(c - 1), (t, c)),
-        }
-        log_p += stats.beta(2, 1).logpdf(p["mean"]).sum()
-        log_p += stats.norm(np.log(10), 1.5).logpdf(p["log_kappa"]).sum()
-        log_p += stats.norm(np.log(c - 1), 1.5).logpdf(p["log_alpha"]).sum()
-        for k in range(c):
-            kappa, q = np.exp(p["log_kappa"][k]), SHARES[np.arange(c) != k] ** p["pull"][k]
-            distribution = stats.beta(p["mean"][k] * kappa, (1 - p["mean"][k]) * kappa)
-            wrong = stats.dirichlet(np.exp(p["log_alpha"][k]) * q / q.sum())
-            log_p += distribution.logpdf(p["right"][:, k]).sum() + sum(
-                wrong.logpdf(w) for w in p["errors"][:, k]
-            )
     elif model == "strata":
         p |= {"weights": rng.dirichlet(np.ones(2), c), "common": rng.dirichlet(np.ones(c), (c, 2))}
         p["stratum_confusion"] = rng.dirichlet(np.ones(c), (t, c, 2))
@@ -115,9 +97,6 @@ def label_probability(model, p, t, k, y, difficulty=None):
         logits = p["population"][y] + p["spread"][y] * p["own"][t, y]
         exps = np.exp(np.insert(logits, y, 0.0))
         return exps[k] / exps.sum()
-    if model == "alike":
-        wrong = np.insert(p["errors"][t, y], y, 0.0)
-        return p["right"][t, y] if k == y else (1 - p["right"][t, y]) * wrong[k]
     if model == "strata":
         return p["stratum_confusion"][t, y, difficulty, k]
     if model == "difficulty_fallibility":
@@ -160,10 +139,7 @@ def sample_probability(model, p, z):
     ],
 )
 def test_density_is_that_of_the_definitions(model):
-    given = {
-        "difficulty_fallibility": {"fallibility": (2.0, 3.0, 0.4)},
-        "alike": {"log_share": np.log(SHARES)},
-    }.get(model)
+    given = {"fallibility": (2.0, 3.0, 0.4)} if model == "difficulty_fallibility" else None
     labels = Labels.from_matrix(Z, CLASSES)
     seen, row_of_sample = merged_rows(labels)
     hyper = prepare(SPECS[model], CLASSES, Z.shape[1], given)
@@ -180,7 +156,9 @@ def test_density_is_that_of_the_definitions(model):
 
 def joint_and_rows(model, seen, hyper, p):
     """log p(parameters, labels), and log p(labels of each row)."""
-    joint, _ = log_density(bayes.MODELS[model], (seen, hyper), {"num_labelers": LABELERS}, p)
+    joint, _ = log_density(
+        bayes.numpyro_model(*SPECS[model][:2]), (seen, hyper), {"num_labelers": LABELERS}, p
+    )
     return joint, density.total(density.log_joint(SPECS[model].channel(p, hyper, LABELERS), seen))[:, 0]
 
 
@@ -223,7 +201,7 @@ def enumerated(model, z):
 def evidence_by_draws(model, labels, hyper, number):
     """log of the mean likelihood of draws of the prior, and its standard error."""
     with nuts.numpyro_block():
-        prior = Predictive(bayes.MODELS[model], num_samples=number)
+        prior = Predictive(bayes.numpyro_model(*SPECS[model][:2]), num_samples=number)
         drawn = prior(jax.random.key(3), None, hyper, num_labelers=labels.num_labelers)
     drawn = {name: np.asarray(value)[None] for name, value in drawn.items()}
     rows = pointwise(SPECS[model].channel, drawn, merged_rows(labels), hyper, labels.num_labelers)
@@ -232,7 +210,7 @@ def evidence_by_draws(model, labels, hyper, number):
 
 
 @pytest.mark.parametrize(
-    "model", [pytest.param(m, marks=[pytest.mark.slow] * (m != "one_coin")) for m in bayes.MODELS]
+    "model", [pytest.param(m, marks=[pytest.mark.slow] * (m != "one_coin")) for m in SPECS]
 )
 def test_evidence_is_that_of_enumeration(model):
     """Six samples, or draws of the prior where classes alone are not enough. Four errors of both, and .1."""
@@ -287,7 +265,7 @@ def test_starts():
         levels = channel.log_class.shape[1] // CLASSES
         np.testing.assert_allclose(np.exp(channel.log_class[0, ::levels, 0]), prior)
         found = np.einsum("c,tcc->t", prior, confusion(channel, LABELERS))
-        if model in ("dawid_skene", "alike", "one_coin", "difficulty_fallibility"):
+        if model in ("dawid_skene", "one_coin", "difficulty_fallibility"):
             np.testing.assert_allclose(found, right)
         elif model in ("pooled", "hierarchical_dawid_skene"):
             np.testing.assert_allclose(found, right.mean())
@@ -329,7 +307,10 @@ def test_what_is_computed_from_the_draws(fitted):
 @pytest.mark.slow
 def test_second_data_set_compiles_nothing(fitted):
     program = nuts.program(
-        bayes.MODELS["dawid_skene"], (("num_labelers", 4),), nuts.compiled_for(SETTINGS), 0.5
+        bayes.numpyro_model(*SPECS["dawid_skene"][:2]),
+        (("num_labelers", 4),),
+        nuts.compiled_for(SETTINGS),
+        0.5,
     )
     assert len(program.compiled) == 2
     other = bayes.fit_nuts("dawid_skene", crowd(1), key=jax.random.key(0), settings=SETTINGS)
@@ -389,7 +370,6 @@ def test_bad_input():
     labels, nothing = Labels.from_matrix(Z, CLASSES), Labels(*np.zeros((3, 0), np.int32), 5, 3, 3)
     for message, model, given, hyper in (
         ("model must be one of 'dawid_skene'", "wellinder", labels, None),
-        ("needs the field `parameters`", SPECS["mace"], labels, None),
         ("no prior setting 'accuracy'; it has class_con", "dawid_skene", labels, {"accuracy": (2, 1)}),
         (r"\(2, 2\); give \(3, 3\)", "dawid_skene", labels, {"row_concentration": np.ones((2, 2))}),
         ("not finite", "dawid_skene", labels, {"class_concentration": np.nan}),
@@ -457,6 +437,16 @@ def test_simulated_labels_have_the_probabilities_of_the_model():
     assert stats.chisquare(seen, expected * 20_000).pvalue > 1e-4  # the false-alarm rate
 
 
+def alike(labels):
+    """`latent.models.alike` of two classes with the rows drawn too."""
+    data, kappa = data_of(labels), dist.Normal(np.log(10), 1.5).expand([2]).to_event(1)
+    shares, kappa = numpyro.sample("prior", dist.Dirichlet(jnp.ones(2))), numpyro.sample("log_kappa", kappa)
+    mean, kappa = numpyro.sample("mean", dist.Beta(2.0, 1.0).expand([2]).to_event(1)), jnp.exp(kappa)
+    rows = dist.Beta(mean * kappa, (1 - mean) * kappa).expand([data.num_labelers, 2]).to_event(2)
+    right = numpyro.sample("right", rows)[..., None]
+    observe(data, shares, jnp.where(jnp.eye(2) > 0, right, 1 - right))
+
+
 @pytest.mark.slow
 @pytest.mark.usefixtures("optimized")
 @pytest.mark.parametrize("seed", [0, 1])
@@ -474,7 +464,8 @@ def test_rows_that_are_alike_are_those_of_gibbs(seed):
 
     gibbs = fit_joint(labels, key=seed, dependence=alike_rows, effort=Effort(min_ess=2000))
     settings = NutsSettings(target_accept=0.99)
-    fit = bayes.fit_nuts("alike", labels, key=jax.random.key(seed), settings=settings)
+    start = {"right": np.full((5, 2), 0.8), "mean": np.full(2, 0.8), "log_kappa": np.full(2, np.log(10))}
+    fit = bayes.fit_nuts(alike, labels, key=jax.random.key(seed), start=start, settings=settings)
     assert fit.run.divergences < 0.001 * fit.run.samples["prior"][..., 0].size
     right = fit.run.samples["right"]  # (chains, draws, labelers, classes)
     for t in range(5):
@@ -485,23 +476,6 @@ def test_rows_that_are_alike_are_those_of_gibbs(seed):
             both = np.asarray(right[:, :, t, c]), other
             error = np.hypot(*(mean_error(v) for v in both))
             assert abs(both[0].mean() - both[1].mean()) < 5 * error
-
-
-@pytest.mark.slow
-def test_a_model_of_your_own(fitted):
-    """Dawid and Skene by a `Spec` of one's own is the same posterior, draw by draw."""
-
-    def parameters(hyper, num_labelers):
-        distribution = dist.Dirichlet(hyper["row_concentration"])
-        distribution = distribution.expand((num_labelers, *distribution.batch_shape)).to_event(2)
-        return {"confusion": numpyro.sample("confusion", distribution)}
-
-    spec = SPECS["dawid_skene"]._replace(parameters=parameters, name="mine")
-    fit = bayes.fit_nuts(spec, fitted.labels, key=jax.random.key(0), settings=SETTINGS)
-    assert fit.model == "mine"
-    # The same density from other starts: shipped models have coordinates of their own.
-    own, shipped = (one.run.flat("prior").mean(axis=0) for one in (fit, fitted))
-    np.testing.assert_allclose(own, shipped, atol=0.02)
 
 
 @pytest.mark.slow

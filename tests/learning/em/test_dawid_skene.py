@@ -2,7 +2,6 @@
 gold labels, priors, restarts, warnings, and input that cannot be used.
 """
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -11,7 +10,7 @@ from hypothesis import strategies as st
 
 from jtruth import _host
 from jtruth.labels import Labels
-from jtruth.learning import Smoothing, Starts, columns_from_labels, fit_dawid_skene
+from jtruth.learning import Smoothing, columns_from_labels, fit_dawid_skene
 from tests.learning.crowds import anaesthetists, as_counts, caries, from_matrix, real_set, simulate
 from tests.reference import dawid_skene as oracle
 
@@ -119,8 +118,6 @@ def test_samples_with_many_more_labels_than_the_rest():
     np.testing.assert_allclose(fit.prior, p, rtol=1e-10)
     np.testing.assert_allclose(fit.matrices, pi, rtol=1e-9)
     np.testing.assert_allclose(fit.class_posterior, T, atol=1e-10)
-    start = fit_dawid_skene(from_matrix(z), starts=Starts(1), key=jax.random.key(0)).start_objectives
-    assert np.isfinite(start).all()
 
 
 @pytest.mark.slow
@@ -159,31 +156,6 @@ def test_swapped_classes_are_reported():
     assert not any("look swapped" in w for w in fit_dawid_skene(from_matrix(z, 2)).warnings)
 
 
-def test_random_restarts():
-    labels = anaesthetists()
-    first = fit_dawid_skene(labels)
-    fit = fit_dawid_skene(labels, starts=Starts(20), key=jax.random.key(3))
-    again = fit_dawid_skene(labels, starts=Starts(20), key=jax.random.key(3))
-    other = fit_dawid_skene(labels, starts=Starts(20), key=jax.random.key(4))
-    assert fit.start_objectives.shape == (21,)
-    assert fit.start_objectives[0] == first.log_posterior
-    assert fit.log_posterior == fit.start_objectives[fit.start] >= fit.start_objectives.max() - 1e-5
-    assert fit.start > 0  # this table has maxima higher than the one next to majority vote
-    assert fit.log_posterior > first.log_posterior + 0.1
-    assert fit.path.size == fit.num_steps and fit.path[-1] == fit.log_posterior
-    np.testing.assert_array_equal(fit.start_objectives, again.start_objectives)
-    np.testing.assert_array_equal(fit.class_posterior, again.class_posterior)
-    assert not np.array_equal(fit.start_objectives, other.start_objectives)
-
-
-def test_a_restart_at_the_same_maximum_does_not_win():
-    z, y = simulate(11, size=300, labelers=6, present=1.0)
-    fit = fit_dawid_skene(from_matrix(z), starts=Starts(8), key=jax.random.PRNGKey(0))
-    np.testing.assert_allclose(fit.start_objectives.max(), fit.start_objectives[0], rtol=1e-9)
-    assert fit.start == 0
-    assert (fit.class_posterior.argmax(axis=1) == y).mean() > 0.95
-
-
 # ------------------------------------------------------------------------------------- warnings and errors
 
 
@@ -215,7 +187,6 @@ def test_doubts_are_said():
         ({"prior": np.full(3, 1 / 3), "smoothing": Smoothing(prior=1)}, "prior is fixed"),
         ({"smoothing": Smoothing(-0.1)}, "smoothing.diagonal"),
         ({"smoothing": Smoothing(prior=np.nan)}, "smoothing.prior"),
-        ({"starts": Starts(-1)}, "num_restarts"),
         ({"max_steps": 0}, "max_steps"),
         ({"tol": np.nan}, "tol"),
     ],

@@ -135,7 +135,7 @@ def test_missing_labels(engine, given):
     state = stream_of_table(engine(columns), **NAMES, missing="drop", smoothing=SMOOTH)
     frame = pl.DataFrame(columns).filter(pl.col("item") != 7)
     assert patterns(state) == patterns(stream_of_table(frame.lazy(), **NAMES, smoothing=SMOOTH))
-    assert "1 tasks have no label and were left out." in state.warnings
+    assert "1 task has no label and was left out." in state.warnings
 
 
 @engines

@@ -25,7 +25,7 @@ def crowd(right, samples=300, seed=0):
 
 def built(name, z):
     labels = Labels.from_matrix(z, 2)
-    priors = checked_priors(labels, None, 0, None, None, DirichletPriors(diagonal=2.0), own_rows=False)
+    priors = checked_priors(labels, None, 0, None, None, DirichletPriors(diagonal=2.0))
     rows = merge_samples(labels, None, None)
     return rows, MODELS[name](priors, rows)
 

@@ -34,8 +34,7 @@ def rows_like(rng, *shape):
 def test_every_model_against_loops(name, classes):
     z, y_pred, gold = small(classes)
     labels = Labels.from_matrix(z, classes)
-    own = name in ("shared_strata", "labeler_strata")
-    priors = checked_priors(labels, None, classes, gold, None, DirichletPriors(diagonal=2.0), own_rows=own)
+    priors = checked_priors(labels, None, classes, gold, None, DirichletPriors(diagonal=2.0))
     rows = merge_samples(labels, y_pred, gold)
     model, offset, *_ = MODELS[name](priors, rows)
     seen = (label_columns(rows.labels), prediction_columns(rows.y_pred, classes))

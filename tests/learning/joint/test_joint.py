@@ -99,30 +99,6 @@ def test_all_gold_is_counting():
     np.testing.assert_allclose(fit.classifier.mean(axis=0), wanted, atol=0.02)
 
 
-def test_pseudo_counts_are_gold_questions():
-    """A labeler's earlier labels of known class enter as counts: the rows have the same posterior mean."""
-    labels, _, y = simulated(labelers=3)
-    earlier = np.zeros((3, 2, 2))
-    earlier[0] = [[900, 100], [300, 700]]
-    fit = fit_joint(labels, gold=y, priors=DirichletPriors(pseudo_counts=earlier), key=KEY, effort=QUICK)
-    n = np.zeros((2, 2))
-    mine = labels.labels_of(0)
-    np.add.at(n, (y[mine >= 0], mine[mine >= 0]), 1)
-    n += earlier[0] + [[2, 1], [1, 2]]
-    np.testing.assert_allclose(fit.mean_matrices[0], n / n.sum(axis=1, keepdims=True), atol=0.005)
-
-
-def test_pseudo_counts_count_where_rows_are_alike_too():
-    """So few labels that rows are families: who was right 60 times is believed, the coins are not."""
-    labels, _, _ = simulated(size=14, labelers=4)
-    earlier = np.full((4, 2, 2), 15.0)
-    earlier[0] = 30 * np.eye(2)
-    known, effort = DirichletPriors(pseudo_counts=earlier), Effort(min_sweeps=2000)
-    fit = fit_joint(labels, priors=known, key=KEY, effort=effort)
-    right = np.diagonal(fit.mean_matrices, axis1=1, axis2=2)
-    assert right[0].min() > 0.9 and right[1:].max() < 0.7
-
-
 def test_known_prior_is_held():
     labels, y_pred, _ = simulated()
     fit = fit_joint(
@@ -208,10 +184,6 @@ def test_one_labeler_is_not_identified():
     assert fit_joint(two, y_pred=y_pred, key=KEY, effort=BY_NORMAL_LAW).identified  # three
     gold = np.where(np.arange(y.size) < 30, y, -1)
     assert fit_joint(alone, y_pred=y_pred, gold=gold, key=KEY, effort=BY_NORMAL_LAW).identified
-    known = np.tile([[90.0, 10.0], [20.0, 80.0]], (1, 1, 1))
-    assert fit_joint(
-        alone, y_pred=y_pred, priors=DirichletPriors(pseudo_counts=known), key=KEY, effort=BY_NORMAL_LAW
-    ).identified
 
 
 BAD = [
@@ -220,12 +192,6 @@ BAD = [
     ({"y_pred": np.full(20, -1)}, "y_pred has no prediction"),
     ({"priors": DirichletPriors(num_symbols=3)}, "y_pred was not given"),
     ({"priors": DirichletPriors(diagonal=0.0)}, "diagonal is 0.0; give a Dirichlet concentration, above 0"),
-    ({"priors": DirichletPriors(pseudo_counts=np.ones((2, 2)))}, r"pseudo_counts must be numbers of shape"),
-    ({"priors": DirichletPriors(pseudo_counts=-np.ones((3, 2, 2)))}, r"pseudo_counts\[0, 0, 0\] is -1.0"),
-    (
-        {"priors": DirichletPriors(pseudo_counts=np.ones((3, 2, 2))), "dependence": "shared_strata"},
-        "do not support pseudo_counts",
-    ),
     ({"priors": DirichletPriors(start=np.ones((20, 2)))}, r"start\[0\] sums to 2, not to 1"),
     ({"dependence": "no"}, "dependence must be one of"),
 ]

@@ -50,12 +50,9 @@ def test_hard_samples_are_as_frequent_as_in_shared_strata(monkeypatch):
 
 
 def test_what_it_refuses(as_installed):
-    y_pred, labels = crowd(n=40)
+    _, labels = crowd(n=40)
     with pytest.raises(ValueError, match="needs a classifier: give y_pred"):
         fit_joint(labels, dependence=partly_shared, key=KEY)
-    known = DirichletPriors(pseudo_counts=np.ones((5, 2, 2)))
-    with pytest.raises(ValueError, match="do not support pseudo_counts"):
-        fit_joint(labels, y_pred=y_pred, dependence=partly_shared, key=KEY, priors=known)
 
 
 @pytest.mark.slow
