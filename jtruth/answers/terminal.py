@@ -116,13 +116,14 @@ def _doubt(document: Document) -> list[Note]:
 
 def _most_important(document: Document) -> list[Note]:
     """Notes of a brief answer: misfits in one sentence, and none that the answer or an alarm says already."""
-    quiet = {"alarm", "good", "say", *(["bad"] if document.doubt else [])}
+    quiet = {"alarm", "good", *(["bad"] if document.doubt else [])}
     notes = [
         note
         for note in document.notes()
         if note.sign not in quiet
         and note.text not in document.sentence
         and note.text != document.next
+        and not (note.sign == "say" and isinstance(note.data, dict))  # a check that asks for nothing
         and not (" ask " in document.next and "ask_next" in note.text)  # the next command does that
     ]
     return sorted([*_doubt(document), *notes], key=lambda note: list(SIGNS).index(note.sign))

@@ -89,8 +89,8 @@ class CalibrationReport(Answer):
             for n in TITLES if n in self.before or n in self.after
         ]  # fmt: skip
         columns = (
-            *(dist_column(k, k, ".4f") for k in dists),
-            Column("plugin", "plug-in, before", form=".4f"),
+            *(dist_column(k, k) for k in dists),
+            Column("plugin", "plug-in, before"),
         )
         note = "Plug-in losses use the label histograms directly; few labels bias them, mostly upwards."
         blocks = (

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jtruth._one_line import one_line
-from jtruth._validation.words import LOOK, Read, number_of, plain, some
+from jtruth._validation.words import LOOK, Read, Tip, number_of, plain, some
 from jtruth.answers import Check, Column, Curve, Table
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.estimates import Estimate
@@ -72,9 +72,9 @@ RANDOM_GOLD = Read(
     "give gold=jt.io.Gold(classes, inclusion or strata)."
 )
 SHARED = "labelers can share mistakes that no label shows"
-ONLY_GOLD = (
-    "Labels cannot show mistakes that labelers share, so the intervals are wide. Verified labels of 30 "
-    "random samples would narrow them (jtruth.asking.ask_next chooses them; gold=..., --gold FILE)."
+ONLY_GOLD = Tip(
+    "Verified labels of 30 random samples would narrow the intervals (gold=..., --gold FILE; "
+    "jtruth.asking.ask_next chooses them). Labels cannot show mistakes that labelers share."
 )
 DETERMINED = 0.5  # width of an interval above which nothing is determined
 _MOST_NAMES = 12
@@ -101,9 +101,9 @@ def interval_title(level: float, kind: str) -> str:
     return f"{100 * level:g} % {kind.removesuffix(' interval')} interval"
 
 
-def plain_interval(level: float, kind: str) -> str:
+def plain_interval(title: str) -> str:
     """The same for a headline, which says what the interval allows for in words: "95 % interval"."""
-    return interval_title(level, kind).replace("posterior ", "").replace("predictive ", "")
+    return title.replace("posterior ", "").replace("predictive ", "")
 
 
 def loudest(checks: Sequence[Check], allowed: bool = False) -> dict[str, str]:
@@ -196,8 +196,8 @@ def labeler_table(
 ) -> Table:
     """Accuracies of labelers as a block, the worst first, and `more` columns."""
     title = f"{what[0].upper()}{what[1:]}, worst first, with {100 * level:g} % intervals"
-    form = ".2f" if more else ".3f"
-    columns = (Column("accuracy", "accuracy", ("low", "high"), form), *more, Column("num_labels", "labels"))
+    head, form = ("accuracy (%)", "%") if more else ("accuracy", ".3f")
+    columns = (Column("accuracy", head, ("low", "high"), form), *more, Column("num_labels", "labels"))
     return Table("labelers", title, "worker", columns, rows, missing="no label given")
 
 

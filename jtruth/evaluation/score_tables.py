@@ -2,6 +2,7 @@
 
 One assumption: two classes by the walk of `jtruth.testing.binary.chain` over the bins, given error rates or
 draws of them; more by `count_posterior`, or `fit_joint` with the bins as predictions, rows Dirichlet(2/bins).
+Error rates of other items (`calibrated`) are draws of them too, each with the class shares that it implies.
 
 Nobody vouches: twelve bins, for the prior of a row then says little. Half of their mass is that of the
 positives by the labels, else few bins hold them (`bin_edges`). Readings of the labels give draws of that
