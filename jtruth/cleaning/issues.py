@@ -138,7 +138,8 @@ class Issues(Answer):
             warning_notes((self.caution, *notes)),
             facts(expected_wrong=self.expected, interval=[low, high], classes=classes, target="in-sample"),
         )  # fmt: skip
-        given = f"; P(wrong) holds {_under(next(iter(self.each)))}" * bool(self.each)
+        first = next(iter(self.each), "")
+        given = f"; P(wrong) holds {_under(first)}" * (first in _UNDER)
         about = f"{len(rows)} most suspicious labels of {number_of(len(workers), 'labeler')}{given}"
         return Document("Which labels are wrong?", about, self.sentence, blocks)
 
