@@ -2,7 +2,7 @@
 
 `TablePosterior` says what may be asked of it, whoever made it: `CountTable` and `Mixture` (exact, two
 classes), `NormalTable` and `GivenMatrix` (ratios in closed form), `TableDraws` and `CountDraws` (equally
-weighted draws), `ChainTables` (evenly spread ones), `PredictiveTable` (readings of labels, widened), and
+weighted draws), `ChainTables` (evenly spread ones), `PredictiveTable` (base models, widened), and
 `NewSamples` (one of these, asked about new samples). An estimated table with resamples of it is held by
 `TableDraws` with a point: such draws are confidence, no posterior.
 
