@@ -115,10 +115,8 @@ def quantities(
         named |= {name: getattr(one, name) for name in AT}
         part |= {"accuracy": 1.0, "recall": share, "precision": called}
         part |= dict.fromkeys(("specificity", "false_alarm_rate"), 1 - share)
-    return {
-        name: Quantity(dist, dist.mean * (1 - dist.mean) / max(part[name], 1e-9))
-        for name, dist in named.items()
-    }
+    spread = {name: dist.mean * (1 - dist.mean) / max(part[name], 1e-9) for name, dist in named.items()}
+    return {name: Quantity(dist, spread[name]) for name, dist in named.items()}
 
 
 class PredictiveCurves(NamedTuple):
