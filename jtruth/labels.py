@@ -201,11 +201,7 @@ class Labels:
     @property
     def values(self) -> tuple[float, ...] | None:
         """The numbers that the classes are, in order of their codes, where the scale is "interval"."""
-        return (
-            tuple(float(str(name).rstrip(" %")) for name in self.class_names)
-            if self.scale == "interval"
-            else None
-        )
+        return check.values_of(self.class_names) if self.scale == "interval" else None
 
     @property
     def task_names(self) -> tuple:
@@ -276,10 +272,8 @@ class Labels:
     def entries(self, dtype: Any = np.int64) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Sample, labeler and label of the entries that are labels; of `dtype`, or None: as they are kept."""
         mask = self._mask
-        codes = [
-            np.asarray(a) if mask is None else np.asarray(a)[mask]
-            for a in (self.sample, self.labeler, self.label)
-        ]
+        every = (np.asarray(a) for a in (self.sample, self.labeler, self.label))
+        codes = [a if mask is None else a[mask] for a in every]
         sample, labeler, label = (a if dtype is None else a.astype(dtype, copy=False) for a in codes)
         return sample, labeler, label
 
@@ -410,10 +404,9 @@ class Labels:
     def _checked(self, allow_unlabelled: bool) -> "Labels":
         """Refuse samples without labels unless allowed; note labelers and classes that are never used."""
         check.none_unlabelled(self._number("sample", self.num_samples), self.tasks, allow_unlabelled)
-        notes = check.unused(
-            self._number("labeler", self.num_labelers), self.workers, "labelers gave no label"
-        )
-        classes = self._number("label", self.num_classes)
+        labelers, classes = (
+            self._number("labeler", self.num_labelers), self._number("label", self.num_classes))  # fmt: skip
+        notes = check.unused(labelers, self.workers, "labelers gave no label")
         notes += check.unused(classes, self.classes, "classes never occur")
         return replace(self, notes=self.notes + notes)
 

@@ -90,6 +90,11 @@ def shared_data() -> Callable[[str], Path]:
     return locate
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """`--write-screens` stores the first screens of the commands that tests/test_words.py compares."""
+    parser.addoption("--write-screens", action="store_true")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Tests compile much and compute little, so XLA compiles for them with little effort: in a third.
 

@@ -189,7 +189,7 @@ def test_without_arviz(pooled, monkeypatch):
 def test_bad_terms_are_named(pooled, gibbs, monkeypatch):
     good = leave_one_out(pooled)
     bad = good._replace(pareto_k=np.where(np.arange(12) == 4, 0.9, 0.1))
-    monkeypatch.setattr(comparison, "leave_one_out", lambda fit, labels: bad if fit is pooled else good)
+    monkeypatch.setattr(comparison, "leave_one_out", lambda fit: bad if fit is pooled else good)
     monkeypatch.setattr("jtruth.learning.annotation.bayes.evidence_of", lambda fit, key: None)
     compared = compare_models(pooled.labels, key=jax.random.key(0), models=[pooled, gibbs])
     text = " ".join(compared.warnings)

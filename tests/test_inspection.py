@@ -109,7 +109,7 @@ def test_look_alikes_and_repeats():
     text, differ = look.summary(full=True), "differ only in case, spaces or leading zeros"
     assert f"Some class names {differ}: 'Yes', 'yes'. Are" in text
     assert f"Some worker ids {differ}: '07', '7'. Are they" in text
-    assert look.num_repeats == 1 and "1 label repeated: labelers agree with themselves in 100%" in text
+    assert look.num_repeats == 1 and "1 label repeated: labelers agree with themselves in 100 %" in text
     # The repeat is no pair of different labelers: (07, 7) disagree, both labels of 7 agree with that of b.
     assert look.agreement == 2 / 3
 

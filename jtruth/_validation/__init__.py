@@ -34,5 +34,5 @@ from jtruth._validation.ids import (
     with_tasks,
 )
 from jtruth._validation.positive import positive_line, positive_of
-from jtruth._validation.scale import places, scale_of
+from jtruth._validation.scale import places, scale_of, values_of
 from jtruth._validation.words import Source, brief, choose, duplicates, position, present, quoted, some

@@ -74,12 +74,10 @@ def scale_of(
     """
     names = tuple(names)
     choose("scale", scale or SCALES[0], SCALES)
-    percent = all(name.endswith("%") for name in names)
-    numbers = [number_in(name.rstrip(" %") if percent else name) for name in names]
+    numbers = values_of(names)
     if np.isfinite(numbers).all() and len(set(numbers)) == len(names):
         order, scale = names if named else _by_rank(names, numbers), scale or "interval"
-        value = dict(zip(names, numbers, strict=True))
-        return scale, order, tuple(map(value.__getitem__, order)) if scale == "interval" else None, ()
+        return scale, order, values_of(order) if scale == "interval" else None, ()
     if scale == "interval":
         advice = f"they are {quoted(names, 8)}. For words in an order say scale='ordinal'"
         raise ValueError(f"scale='interval' needs classes that are different numbers; {advice}")
@@ -97,6 +95,12 @@ def scale_of(
         "scale='ordinal' with classes=[...] from lowest to highest, or scale='nominal'."
     )
     return "ordinal", order, None, (note,)
+
+
+def values_of(names: Sequence[str]) -> tuple[float, ...]:
+    """The number of each class, NaN where one is none; all may be percentages."""
+    percent = all(name.endswith("%") for name in names)
+    return tuple(number_in(name.rstrip(" %") if percent else name) for name in names)
 
 
 def places(labels: Any, what: str = "") -> np.ndarray:

@@ -20,6 +20,12 @@ _LONGEST = 80
 LOOK = "Look first: "  # begins a sentence that stands above the answer: numbers below it mean nothing
 
 
+class Tip(str):
+    """A sentence that says what would help; nothing is wrong."""
+
+    __slots__ = ()
+
+
 class Read(str):
     """A sentence about how a table was read: it doubts no number, and stands behind the sentences that do."""
 

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 from jtruth._one_line import one_line
-from jtruth._validation.words import LOOK, Read, plain
+from jtruth._validation.words import LOOK, Read, Tip, plain
 
 MOST_ROWS, LAST_ROWS = 40, 10
 
@@ -255,7 +255,8 @@ def warning_notes(warnings: Sequence[str]) -> Notes:
     """Warnings, and notes on reading; alarms are above the result (and in the JSON)."""
 
     def sign(text: str) -> str:
-        return "alarm" if text.startswith(LOOK) else "read" if isinstance(text, Read) else "warn"
+        kinds = {Read: "read", Tip: "do"}
+        return "alarm" if text.startswith(LOOK) else kinds.get(type(text), "warn")
 
     return Notes("warnings", "Warnings", [Note(sign(text), text) for text in warnings])
 
@@ -347,6 +348,8 @@ def number(value: Any, form: str = ".3f") -> str:
         return "-"
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if form == "%":  # under a title that says so
+        return f"{100 * value:.0f}"
     if form == "p":  # of a probability, which is never certain
         return ">0.999" if value > 0.9995 else "<0.001" if value < 0.0005 else f"{value:.3f}"
     if isinstance(value, int) and form[-1:] not in "d,%":

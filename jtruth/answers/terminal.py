@@ -113,11 +113,16 @@ def _doubt(document: Document) -> list[Note]:
 
 def _most_important(document: Document) -> list[Note]:
     """Notes of a brief text: failed checks in one sentence, and none that is shown elsewhere."""
-    quiet = {"alarm", "good", "say", *(["bad"] if document.doubt else [])}
-    notes = [note for note in document.notes() if note.sign not in quiet]
-    notes = [note for note in notes if note.text not in document.sentence and note.text != document.next]
-    if " ask " in document.next:  # the next command does that
-        notes = [note for note in notes if "ask_next" not in note.text]
+    quiet = {"alarm", "good", *(["bad"] if document.doubt else [])}
+    notes = [
+        note
+        for note in document.notes()
+        if note.sign not in quiet
+        and note.text not in document.sentence
+        and note.text != document.next
+        and not (note.sign == "say" and isinstance(note.data, dict))  # a check without a recommendation
+        and not (" ask " in document.next and "ask_next" in note.text)  # the next command does that
+    ]
     return sorted([*_doubt(document), *notes], key=lambda note: list(SIGNS).index(note.sign))
 
 

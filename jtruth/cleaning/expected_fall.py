@@ -34,9 +34,9 @@ known; the third part gives the accuracy.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property
 from itertools import product
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -45,6 +45,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Float
 from scipy.special import softmax
 
+from jtruth._cache import kept_jit
 from jtruth._host import known_classes, log, picked
 from jtruth._one_line import one_line
 from jtruth._random import as_key, host_rng, seeded
@@ -57,7 +58,8 @@ _MOST = 2000  # parameters: their Hessian is written down
 _NEVER = 1e-8  # probability of omitted answers, relative to the largest uncertainty
 
 
-class Influence(NamedTuple):
+@dataclass(frozen=True, eq=False, repr=False)
+class Influence:
     """Gradients of all possible answers, and the matrices they act on."""
 
     changes: Float[np.ndarray, "samples answers parameters"]  # g
@@ -73,12 +75,22 @@ class Influence(NamedTuple):
     @property
     def falls(self) -> Float[np.ndarray, " samples"]:
         """Expected reduction of the risk by asking for each sample."""
-        (sample, weighted, aimed), (mean, mean_aim) = self.possible, self.expected
-        own = np.einsum("np,np->n", aimed, weighted @ self.inverse)
-        rest = np.einsum("ip,ip->i", self.gap - mean_aim, mean @ self.inverse)
-        return np.bincount(sample, own, len(self.chance)) + rest
+        (own, turned), mean_aim = self.moved, self.expected[1]
+        rest = np.einsum("ip,ip->i", self.gap - mean_aim, turned)
+        return np.bincount(self.possible[0], own, len(self.chance)) + rest
 
-    @property
+    @cached_property
+    def batches(self) -> dict[bytes, list[int]]:
+        """What `best_batch` has chosen, by the factors of the falls."""
+        return {}
+
+    @cached_property
+    def moved(self) -> tuple[np.ndarray, np.ndarray]:
+        """(b - g / 2)' H^-1 g of every answer that may come, and E[g] H^-1 of every sample."""
+        _, weighted, aimed = self.possible
+        return np.einsum("np,np->n", aimed, weighted @ self.inverse), self.expected[0] @ self.inverse
+
+    @cached_property
     def possible(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """For every possible answer: its sample, g, and b - g / 2, times the root of its probability."""
         doubt = 1 - self.chance.max(axis=1).min()
@@ -89,7 +101,7 @@ class Influence(NamedTuple):
             return sample, weighted, 0.5 * weighted
         return sample, weighted, root * self.aims[sample, label] - 0.5 * weighted
 
-    @property
+    @cached_property
     def expected(self) -> tuple[np.ndarray, np.ndarray]:
         """(samples, parameters) means of g and b over the answers."""
         mean = np.einsum("ik,ikp->ip", self.chance, self.changes)
@@ -133,7 +145,7 @@ def _inverse_hessian(state: State) -> tuple[np.ndarray, Any, tuple[Any, Any, Any
         return np.linalg.pinv(np.asarray(_hessian(learner, model, *data)), 1e-9, hermitian=True), model, data
 
 
-@partial(jax.jit, static_argnums=0)
+@kept_jit("learner")
 def _hessian(learner: Learner, model: Any, x: Any, evidence: Any, where: Any) -> Any:
     flat, unravel = ravel_pytree(model)
 
@@ -145,7 +157,7 @@ def _hessian(learner: Learner, model: Any, x: Any, evidence: Any, where: Any) ->
     return jax.hessian(cost)(flat)
 
 
-@partial(jax.jit, static_argnums=0)
+@kept_jit("learner")
 def _changes(learner: Learner, model: Any, x: Any, evidence: Any, where: Any, outcome: Any) -> Any:
     """g of every sample and answer, and the present gradients."""
     flat, unravel = ravel_pytree(model)
@@ -155,7 +167,7 @@ def _changes(learner: Learner, model: Any, x: Any, evidence: Any, where: Any, ou
     return (then - now[:, None, :]) / where.sum().astype(now.dtype), now
 
 
-@partial(jax.jit, static_argnums=0)
+@kept_jit("learner")
 def _turned(learner: Learner, model: Any, x: Any, evidence: Any, outcome: Any, chance: Any) -> Any:
     """Expected change of the Hessian of a sum of losses by answers."""
     flat, unravel = ravel_pytree(model)
@@ -204,10 +216,14 @@ def possible_evidence(state: State) -> Float[np.ndarray, "samples answers classe
 
 def best_batch(effects: Influence, value: Float[np.ndarray, " samples"], num: int) -> list[int]:
     """Choose `num` samples greedily; `value` is the factor of a sample's gain, 0 to exclude it."""
-    inverse, gap, free, chosen = effects.inverse.copy(), effects.gap.copy(), value > 0, []
+    free, chosen = value > 0, effects.batches.get(value.tobytes(), [])
+    num = min(num, int(free.sum()))
+    if num <= len(chosen):  # the first of a larger batch
+        return chosen[:num]
+    inverse, gap, chosen = effects.inverse.copy(), effects.gap.copy(), []
     (sample, weighted, aimed), (mean, mean_aim) = effects.possible, effects.expected
-    own, turned = np.einsum("np,np->n", aimed, weighted @ inverse), mean @ inverse
-    for _ in range(min(num, int(free.sum()))):
+    own, turned = (part.copy() for part in effects.moved)
+    for _ in range(num):
         falls = np.bincount(sample, own, len(value)) + np.einsum("ip,ip->i", gap - mean_aim, turned)
         best = int(np.argmax(np.where(free, worth(falls, value), -np.inf)))
         chosen.append(best)
@@ -221,7 +237,8 @@ def best_batch(effects: Influence, value: Float[np.ndarray, " samples"], num: in
         seen = weighted @ root
         own -= np.einsum("nk,nk->n", 0.5 * seen if effects.aims is effects.changes else aimed @ root, seen)
         turned -= (mean @ root) @ root.T
-    return chosen
+    effects.batches[value.tobytes()] = chosen
+    return list(chosen)
 
 
 def worth(falls: np.ndarray, value: np.ndarray) -> np.ndarray:

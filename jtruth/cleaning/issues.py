@@ -130,7 +130,7 @@ class Issues(Answer):
             warning_notes((self.caution, *notes)),
             facts(expected_wrong=self.expected, interval=[low, high], classes=classes, target="in-sample"),
         )  # fmt: skip
-        given = f"; P(wrong) holds {_under(next(iter(self.each)))}" * bool(self.each)
+        given = "".join(f"; P(wrong) holds {_under(name)}" for name in list(self.each)[:1])
         about = f"{len(rows)} most suspicious labels of {number_of(len(workers), 'labeler')}{given}"
         return Document("Which labels are wrong?", about, self.sentence, blocks)
 

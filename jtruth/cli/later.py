@@ -47,14 +47,15 @@ def ask(args: Any) -> None:
     doubts = [text for text in doubts if text not in notes]
     items = [Note("read" if text in notes else "warn", text) for text in (*notes, *doubts)]
     listed = [dict(zip(header, row, strict=True)) for row in rows]
-    columns = tuple(Column(name, name, form=".4g") for name in header[1:])
+    forms = {"drop": ".3f"}
+    columns = tuple(Column(one, one.replace("_", " "), form=forms.get(one, ".4g")) for one in header[1:])
     blocks = (
-        Queue("", "What to ask for", header[0], columns, listed),
+        Queue("", "What to ask for", header[0], columns, listed, head="sample"),
         Notes("warnings", "Warnings", items),
         facts(metric=args.metric, target="in-sample", columns=header, rows=rows),
     )  # fmt: skip
     step = "" if args.out is not None else next_step(args, "--out ask.csv", "write the list to a table")
-    about = f"{len(rows)} of {labels.num_samples} tasks"
+    about = f"{len(rows)} of {labels.num_samples} samples"
     give(args, Document("What to ask for next?", about, head, blocks), step)
 
 

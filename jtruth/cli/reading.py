@@ -1,7 +1,7 @@
 """From what a person typed to labels, predictions, gold and noise models."""
 
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import reduce
@@ -20,9 +20,9 @@ from jtruth.io.apply import found_beside
 from jtruth.io.cells import says_nothing, typed_map, typed_names
 from jtruth.io.columns import role_of
 from jtruth.io.gold import INCLUSION, SIZE, STRATUM, read_gold_sample
-from jtruth.io.parsing import as_table
+from jtruth.io.parsing import as_table, large_table
 from jtruth.io.plan import UNKNOWN
-from jtruth.io.reading import Opened, labels_of_rows, large_table, opened
+from jtruth.io.reading import Opened, labels_of_rows, opened
 from jtruth.io.tables import one_column, probability_columns, usual_columns
 from jtruth.labels import Labels
 from jtruth.noise import ConfusionMatrices, DifficultyFallibility, DrawnMatrices, NoiseModel, Symmetric
@@ -48,8 +48,12 @@ def new_file(name: str) -> str:
 class Tables:
     """The tables of a command; its labels lose the samples that predictions do not have (--common-only)."""
 
-    def __init__(self, args: Any, *others: Path | None, by: str | None = None):
-        """`others` are read beside the labels; `by` is a column of groups, each of which has its samples."""
+    def __init__(self, args: Any, *others: Path | None, by: str | None = None, classes: Iterable[str] = ()):
+        """Read the labels.
+
+        `others` are read beside them; `by` is a column of groups, each of which has its samples; `classes`
+        are those of a judge who always says the same, beside the words of the column of gold.
+        """
         if [args.file, *others].count(_STDIN) > 1:
             raise ValueError("only one file can be '-', because standard input is read once")
         self.args, self.by, self.group_of = args, by, {}
@@ -57,40 +61,23 @@ class Tables:
         given = by.rpartition(":")[0] if by is not None and by.rpartition(":")[2] in apply.UNITS else by
         names += [name for name in (given or by, getattr(args, "order", None)) if name is not None]
         self.opened = opened(args.file, asked_of(args), args.sep, names)
-        gold = getattr(args, "gold", None)
-        judged = [column_of(path) for path in others if str(path).startswith(_COLUMN) and path != gold]
-        if judged and gold and self.plan.layout == UNKNOWN:  # nobody else labels: gold alone grades
-            others_used = [name for name in names if name not in judged]
-            self.opened = opened(self.opened.table, asked_of(args), args.sep, others_used)
-        else:
-            judged = []
-        graded = judged or [str(getattr(args, "rater", None))]
-        if column_of(gold) and self.plan.layout == UNKNOWN and {*graded} <= {*self.opened.table.header}:
-            asked = replace(asked_of(args), labelers=tuple(graded))  # options say which columns are what
-            self.opened = opened(self.opened.table, asked, args.sep, {*names} - {*graded})
+        gold, table, judged = getattr(args, "gold", None), self.opened.table, []
+        if gold and self.plan.layout == UNKNOWN:  # nobody else labels: gold alone grades
+            judged = [column_of(path) for path in others if str(path).startswith(_COLUMN) and path != gold]
+            graded, asked = judged or [str(getattr(args, "rater", None))], asked_of(args)
+            if column_of(gold) and {*graded} <= {*table.header}:  # options say which columns are what
+                asked = replace(asked, labelers=tuple(graded))
+            self.opened = opened(table, asked, args.sep, {*names} - {*graded})
         if by is not None:
-            plan, self.group_of = apply.by_group(self.opened.table, self.opened.plan, by)
+            plan, self.group_of = apply.by_group(table, self.plan, by)
             self.opened = self.opened._replace(plan=replace(plan, doubts=()))
         self.rows, args.how_read = self.opened.rows(), self.plan.sentence()
-        self.labels = self._labels(column_of(gold))
+        words = table.pick({"gold": name})[0] if (name := column_of(gold)) in table.header else ()
+        words = {str(one) for one in words if not says_nothing(str(one), self.plan)}
+        self.labels = labels_of_rows(self.rows, self.plan, classes or words)
         if judged:
             kept = [t for t, name in enumerate(self.labels.worker_names) if name not in judged]
             self.labels = self.labels.select_labelers(kept)
-
-    def _labels(self, gold: str | None) -> Labels:
-        """The labels; of judges who always say the same, the column of gold may name the classes."""
-        try:
-            return labels_of_rows(self.rows, self.plan)
-        except ValueError as why:
-            if gold is None or self.plan.classes is not None or "the only label" not in str(why):
-                raise
-            (true,) = self.opened.table.pick({"gold": gold})
-            classes = tuple(sorted({str(one) for one in true if not says_nothing(str(one), self.plan)}))
-            if len(classes) < 2:
-                raise
-            self.opened = self.opened._replace(plan=replace(self.plan, classes=classes))
-            self.rows = self.opened.rows()
-            return labels_of_rows(self.rows, self.plan)
 
     @property
     def plan(self) -> FilePlan:
@@ -334,7 +321,7 @@ def with_calibration(args: Any) -> tuple[Any, Any]:
         old.gold = Path(found)
     by = args.by if args.by in file.table.header else None
     everybody = SimpleNamespace(**vars(old) | {"gold": None})  # whose words are classes too
-    tables = _always_the_same(old, lambda: Tables(everybody).labels, old.gold, by=by)
+    tables = Tables(old, old.gold, by=by, classes=_classes_of_all(everybody))
     new, labels = SimpleNamespace(**vars(args) | {"gold": None}), tables.labels
     who = str(old.gold).removeprefix(_WORKER)
     if who != str(old.gold) and who in map(str, labels.worker_names):  # a labeler like the others
@@ -349,7 +336,7 @@ def with_calibration(args: Any) -> tuple[Any, Any]:
     if args.labelers is None:
         new.labelers = ",".join(common) or None
     try:
-        _always_the_same(new, lambda: labels, by=args.by)
+        same = Tables(new, by=args.by, classes=labels.class_names).labels
     except ValueError as why:
         if common or "no column" not in str(why):
             raise
@@ -357,18 +344,16 @@ def with_calibration(args: Any) -> tuple[Any, Any]:
             f"{args.file.name} has no judge of the calibration ({quoted(judges, 4)}); its columns are "
             f"{quoted(header, 8)}. Use the same name of the judge in both files"
         ) from None
+    if args.classes is None and np.count_nonzero(same.counts().sum(axis=0)) == 1:
+        new.classes = list(map(str, same.class_names))
     return new, pair
 
 
-def _always_the_same(args: Any, others: Callable[[], Labels], *files: Any, by: str | None) -> Tables:
-    """The tables of a judge who may always say the same: `others` name the classes then."""
-    try:
-        return Tables(args, *files, by=by)
-    except ValueError as why:
-        if args.classes is not None or "the only label" not in str(why):
-            raise
-        args.classes = list(map(str, others().class_names))
-        return Tables(args, *files, by=by)
+def _classes_of_all(args: Any) -> tuple[str, ...]:
+    """The classes of all labelers; none where all of them always say the same."""
+    with suppress(ValueError):
+        return Tables(args).labels.class_names
+    return ()
 
 
 def asked_of(args: Any) -> FilePlan:

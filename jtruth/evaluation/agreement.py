@@ -216,13 +216,15 @@ class Consensus(Answer):
             row["share"] = row["num_disagree"] / row["num_labels"] if row["num_labels"] else None
         against, number = int(self.disagrees.sum()), self.labels.num_labels
         share = f"{against} of {number} labels disagree with the consensus"
-        sentence = f"{share} ({100 * against / max(number, 1):.1f} %). "
-        sentence += f"Its mean probability is {self.probability.mean():.2f}."
+        sentence = f"{share} ({100 * against / max(number, 1):.0f} %). "
+        sentence += (
+            f"The mean probability of its classes is {cell_text([float(self.probability.mean())], 'p')}."
+        )
         x = np.linspace(self.probability.min(), 1.0, _POINTS)
         certain = (np.clip(self.probability, 0, 1)[None, :] >= x[:, None] - _TIE).mean(axis=1)
         blocks = (
             Table("samples", "The samples, least certain first", "task",
-                  (Column("label", "class"), Column("probability", "probability"),
+                  (Column("label", "class"), Column("probability", "probability", form="p"),
                    Column("num_labels", "labels"), Column("who", "who disagrees")), samples,
                   aside=("who", *(f"p_{name}" for name in names)),
                   order=np.argsort(self.probability, kind="stable").tolist()),

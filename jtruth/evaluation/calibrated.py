@@ -8,7 +8,7 @@ infer the classes. Measured in `benchmarks/calibration_elsewhere.py`.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -176,11 +176,16 @@ class Calibrated(NamedTuple):
 
 
 def by_calibration(
-    data: Inputs, calibration: Calibration, *, group: np.ndarray | None = None, hard: bool = False
+    data: Inputs,
+    calibration: Calibration,
+    *,
+    group: np.ndarray | None = None,
+    hard: Callable | None = None,
 ) -> Calibrated:
     """Count table of classes and symbols of the new items; `hard`: verdicts are classes, no probabilities.
 
     With a `group` (samples,) of predictions, symbols are pairs, group C + class, as of `group_symbols`.
+    `hard` maps verdicts to classes; None uses `verdicts`, probabilities of classes.
     """
     labels, classes, truth = data.own_labels(), len(data.classes), calibration.truth
     z, rng = labels.to_matrix()[:, calibration.judges], host_rng(data.key, "calibration from elsewhere")
@@ -190,7 +195,7 @@ def by_calibration(
     group = np.zeros_like(data.y_pred) if group is None else group
     groups, column = int(group.max()) + 1, group * data.num_symbols + data.y_pred
     symbol, number = (group, groups) if own else (column, groups * data.num_symbols)
-    h, judged = elsewhere.verdicts(z[has], calibration.z, truth, classes)
+    h, judged = (hard or elsewhere.verdicts)(z[has], calibration.z, truth, classes)
     h, judged = (np.eye(classes)[one.argmax(axis=1)] if hard else one for one in (h, judged))
     table, rates, shares = elsewhere.corrected(h, symbol[has], number, judged, truth, rng)
     of_all, table = table[..., -1].sum(axis=2), table[..., :-1]
@@ -212,14 +217,7 @@ def by_calibration(
         counts[:, :, u] += rng.multinomial(times, shares[:, at[k]])
     of_all += rng.multinomial(int((~has).sum()), shares[:, -1])
     rows, checks = _of_judges(calibration, labels, data, rng)
-    odd = elsewhere.mismatch(z, calibration.z, truth, classes, rng)
-    if odd is not None:
-        names = [plain(labels.worker_names[t]) for t in calibration.judges]
-        pairs = [f"{name} {labels.class_names[c]}" for name, c in zip(names, odd[1], strict=False)]
-        what, of = ", ".join(pairs) or "rare labels", int((z >= 0).all(axis=1).sum())
-        text, loud = DIFFERENT.format(odd[0], what, odd[2], of, odd[3]), odd[0] < _ODD
-        check = ("does not fit", text) if loud else ("fits", ALIKE)
-        checks += (Check("alike", odd[0], odd[0], *check),)
+    checks += _alike(z, calibration, labels, rng)
     loud = tuple(f"{LOOK}{check.message}." for check in checks if check.verdict == "does not fit")
     times = np.bincount(truth)
     few = [f"only {number_of(int(n), 'item')} of class {data.classes[c]!r}"
@@ -235,6 +233,20 @@ def by_calibration(
     return Calibrated(
         counts, of_all, shares[:, -1], p, verdict, verdict_rates, own, rows, (*loud, *notes), basis
     )
+
+
+def _alike(
+    z: np.ndarray, calibration: Calibration, labels: Labels, rng: np.random.Generator
+) -> tuple[Check, ...]:
+    """Whether new items look as the calibration lets them, where that can be seen."""
+    odd = elsewhere.mismatch(z, calibration.z, calibration.truth, labels.num_classes, rng)
+    if odd is None:
+        return ()
+    names = [plain(labels.worker_names[t]) for t in calibration.judges]
+    pairs = [f"{name} {labels.class_names[c]}" for name, c in zip(names, odd[1], strict=False)]
+    what, of = ", ".join(pairs) or "rare labels", int((z >= 0).all(axis=1).sum())
+    text, loud = DIFFERENT.format(odd[0], what, odd[2], of, odd[3]), odd[0] < _ODD
+    return (Check("alike", odd[0], odd[0], *(("does not fit", text) if loud else ("fits", ALIKE))),)
 
 
 def _of_judges(

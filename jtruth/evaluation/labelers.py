@@ -101,7 +101,7 @@ class LabelerReport(Answer):
                      "assumed", "positive", "positive_chosen"),
             facts(estimand=estimand, assumptions=named),
         )  # fmt: skip
-        kind = parts.plain_interval(self.level, self.interval_kind)
+        kind = parts.interval_title(self.level, self.interval_kind)
         sentence = labelers_headline(rows, estimand, kind, self.clear, self.clear_if)
         doubt = parts.loudest(self.checks, bool(self.rests_on))
         lines = (positive_line(self.classes, self.positive, self.positive_chosen),) if judged else ()
@@ -185,7 +185,7 @@ def labelers_headline(
     named = [f"{text} ({plain(row['worker'])})" for row, text in zip(rows, numbers, strict=True)]
     ends = named[:1] + named[1:][-1:]
     verb = "ranges from" if len(ends) > 1 else "is"
-    sentence = f"Estimated {estimand} {verb} {' to '.join(ends)}, with {kind}s."
+    sentence = f"Estimated {estimand} {verb} {' to '.join(ends)}, with {parts.plain_interval(kind)}s."
     if wide:
         most = f"{100 * parts.DETERMINED:.0f} points"
         named_wide = series(wide) if len(wide) <= _LISTED else some(wide, _LISTED)

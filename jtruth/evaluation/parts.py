@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jtruth._one_line import one_line
-from jtruth._validation.words import Read, number_of, plain, some
+from jtruth._validation.words import Read, Tip, number_of, plain, some
 from jtruth.answers import Check, Column, Curve, Table
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.estimates import Estimate
@@ -60,9 +60,9 @@ RANDOM_GOLD = Read(
     "give gold=jt.io.Gold(classes, inclusion or strata)."
 )
 SHARED = "labelers can share mistakes that no label shows"
-ONLY_GOLD = (
-    "Labels cannot show mistakes that labelers share, so the intervals are wide. Verified labels of 30 "
-    "random samples would narrow them (jtruth.asking.ask_next chooses them; gold=..., --gold FILE)."
+ONLY_GOLD = Tip(
+    "Verified labels of 30 random samples would narrow the intervals (gold=..., --gold FILE; "
+    "jtruth.asking.ask_next chooses them). Labels cannot show mistakes that labelers share."
 )
 DETERMINED = 0.5  # width of an interval above which nothing is determined
 _MOST_NAMES = 12
@@ -89,9 +89,9 @@ def interval_title(level: float, kind: str) -> str:
     return f"{100 * level:g} % {kind.removesuffix(' interval')} interval"
 
 
-def plain_interval(level: float, kind: str) -> str:
+def plain_interval(title: str) -> str:
     """The same for a headline, which says in words what the interval allows for: "95 % interval"."""
-    return interval_title(level, kind).replace("posterior ", "").replace("predictive ", "")
+    return title.replace("posterior ", "").replace("predictive ", "")
 
 
 def loudest(checks: Sequence[Check], allowed: bool = False) -> dict[str, Any]:
@@ -177,8 +177,8 @@ def labeler_table(
 ) -> Table:
     """Table of labelers' accuracies, the worst first, with `more` columns."""
     title = f"{what[0].upper()}{what[1:]}, worst first, with {100 * level:g} % intervals"
-    form = ".2f" if more else ".3f"
-    columns = (Column("accuracy", "accuracy", ("low", "high"), form), *more, Column("num_labels", "labels"))
+    head, form = ("accuracy (%)", "%") if more else ("accuracy", ".3f")
+    columns = (Column("accuracy", head, ("low", "high"), form), *more, Column("num_labels", "labels"))
     return Table("labelers", title, "worker", columns, rows, missing="no label given")
 
 

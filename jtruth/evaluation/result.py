@@ -304,7 +304,7 @@ def evaluation_blocks(
         facts(**_other_target(result)),
     ]  # fmt: skip
     truth = f"{number_of(result.num_gold, 'true label')} known" if result.num_gold else "no true label known"
-    about, sentence = f"{parts.counts_text(result)}; key {result.key}", _headline(result, rows)
+    about, sentence = f"{parts.counts_text(result)}; key {result.key}", _headline(result, rows, kind)
     doubt = parts.loudest(result.checks, bool(result.num_gold or result.rests_on))
     question = f"How good is the classifier, with {truth}?"
     return Document(question, about, sentence, tuple(blocks), lines=_lines(result), **doubt)
@@ -341,7 +341,7 @@ def _other_target(result: Evaluation) -> dict[str, Any]:
     return {name: {m: dist_row(dist, result.level) for m, dist in dists.items()}}
 
 
-def _headline(result: Evaluation, rows: Mapping[str, Row]) -> str:
+def _headline(result: Evaluation, rows: Mapping[str, Row], kind: str) -> str:
     if all(row["mean"] is None for row in rows.values()):
         return "Not identified: these labels do not determine how good the classifier is."
     texts, wide, ends = [], [], ("mean",) if result.method in TAKEN else ("mean", "low", "high")
@@ -357,10 +357,9 @@ def _headline(result: Evaluation, rows: Mapping[str, Row]) -> str:
         row, title = rows[name], renamed.get(name) or parts.metric_title(name)
         signed, values = name in ("kappa", "mcc"), [row[end] for end in ends]  # these go from -1 to 1
         known = bool(texts) or result.method in TAKEN
-        kind = "" if known else parts.plain_interval(result.level, result.interval_kind)
-        texts.append(
-            f"{title} {cell_text(values, '.2f', 'undefined') if signed else share_text(values, kind)}"
-        )
+        kind_of = "" if known else parts.plain_interval(kind)
+        value = cell_text(values, ".2f", "undefined") if signed else share_text(values, kind_of)
+        texts.append(f"{title} {value}")
         part = 0.5 if signed else 1.0
         low, high = (None if row[end] is None else part * row[end] for end in ("low", "high"))
         wide += [title] * (parts.undetermined(low, high) or bool(few and name in rare))
@@ -392,11 +391,11 @@ def _metrics(result: Evaluation, rows: Mapping[str, Row], kind: str) -> list[Blo
     single |= {"false_alarm_rate"} if renamed else set()
     main = [
         {"metric": name, **row, "majority_vote": naive.get(name)}
-        for name, row in sorted(rows.items(), key=lambda item: _place(item[0])) if name not in single
+        for name, row in rows.items() if name not in single
     ]  # fmt: skip
     exact = result.method in TAKEN
     mean = Column("mean", "mean") if exact else Column("mean", "estimate [interval]", ("low", "high"))
-    columns = [mean, Column("sd", "standard deviation", detail=True)]
+    columns = [mean, Column("sd", "SD", detail=True)]
     columns += [Column("majority_vote", "against the majority vote")] if naive else []
     notes = [f"The widths assume: {result.rests_on}."] if result.rests_on else []
     never = {n: row["probability_defined"] or 0.0 for n, row in rows.items()}
@@ -406,9 +405,11 @@ def _metrics(result: Evaluation, rows: Mapping[str, Row], kind: str) -> list[Blo
     notes += [f"Macro averages leave out classes without a value: {', '.join(lost[:10])}."] if lost else []
     nothing = all(row["mean"] is None for row in rows.values())
     blocks: list[Block] = [
-        Table("metrics", "Metrics" if exact else f"Metrics, with {kind}s", "metric", tuple(columns), main,
-              " ".join(notes), "majority_vote", missing="not identified" if nothing else "undefined",
-              by_name=True, aside=("majority_vote",), say=lambda name: renamed.get(name) or title(name))
+        Table("metrics", "Metrics" if exact else f"Metrics, with {kind}s and standard deviations (SD)",
+              "metric", tuple(columns), main, " ".join(notes), "majority_vote",
+              missing="not identified" if nothing else "undefined", by_name=True,
+              aside=("majority_vote",), say=lambda name: renamed.get(name) or title(name),
+              order=sorted(range(len(main)), key=lambda k: _place(main[k]["metric"])))
     ]  # fmt: skip
     if of:
         heads = tuple(dist_column(m, title(m), ".2f") for m in next(iter(of.values())))

@@ -31,6 +31,7 @@ from jtruth.evaluation.inputs import Judging
 from jtruth.evaluation.score_tables import AT, AtThreshold, Number, checked_cost
 from jtruth.labels import Labels
 from jtruth.stats.draws import DrawsEstimate
+from jtruth.stats.elsewhere import verdicts_by_one_rule
 from jtruth.stats.estimates import Estimate
 from jtruth.tables.curves import Band, Curves, against_rest, curves
 
@@ -353,7 +354,7 @@ def _read(
     if calibration is None:
         return data, None
     one_symbol = replace(data, symbols=np.ones((len(data.classes), 1)))
-    return data, calibrated.by_calibration(one_symbol, calibration, hard=True)
+    return data, calibrated.by_calibration(one_symbol, calibration, hard=verdicts_by_one_rule)
 
 
 def judged(

@@ -12,7 +12,7 @@ import json
 import re
 import shlex
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 
 from jtruth._validation.coded import different, renamed
@@ -59,14 +59,16 @@ def in_words(
 
 
 def classes_of(
-    values: Sequence[str], plan: FilePlan, rows: LabelRows
+    values: Sequence[str], plan: FilePlan, rows: LabelRows, others: Iterable[str] = ()
 ) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
-    """Classes that nobody named: -1 among numbers below it, the other verdict of a tool if all have one.
+    """Classes that nobody named: -1 among numbers below it; `others`, or of a tool, if all labels are one.
 
     Raises:
         ValueError: -1 beside other numbers, or "none" below words of a scale, may be a class or no label.
     """
     found = [v for v in different(values) if not says_nothing(v, plan)] if plan.classes is None else []
+    if len(found) == 1 and len(every := {*others, *found}) > 1:
+        return tuple(sorted(every)), ()
     for pair in _VERDICTS if rows.verdicts and len(found) == 1 else ():
         if found[0] in pair:
             other = pair[1 - pair.index(found[0])]
@@ -198,7 +200,9 @@ def numbers_of(values: Sequence[str]) -> dict[str, float] | None:
         value: number_in(value) for value in different(values) if value.strip().casefold() not in NOTHING
     }
     decimals = any(number % 1 for number in found.values())
+    fine = any(number * 4 % 1 for number in found.values())  # no grades with halves or quarters
     many = len(found) > (_MANY_NUMBERS if decimals else 2.5 * _MANY_NUMBERS)
+    many = many or (fine and len(found) > 4 and 2 * len(found) >= len(values))
     return found if many and all(number == number for number in found.values()) else None
 
 

@@ -160,6 +160,20 @@ class Columns:
         odd = plain in COUNT_WORDS or is_beside(name) or REPEAT.fullmatch(plain) or self.counts_rows(name)
         return few and not odd and not self.is_text_or_time(name)
 
+    def count_votes(self, names: Sequence[str]) -> str | None:
+        """Why columns may count votes, or mark one class: "" by their names, or one sum in all rows."""
+        if len(names) < 2 or all(map(is_rater, names)) or not all(map(self.numbers, names)):
+            return None
+        cells = [coded(self[name]) for name in names]
+        number = np.array([np.array(list(map(number_in, one.names)))[one.codes] for one in cells])
+        if (number < 0).any() or (number % 1).any():
+            return None
+        if all(re.match(r"(votes?|counts?)[\W_]", name.casefold()) for name in names):
+            return ""
+        sums, alike = number.sum(axis=0), (number == number[:, :1]).all()
+        constant = sums.size > 2 and not alike and (sums == sums[0]).all()
+        return f" sum to {sums[0]:g} in every row, so they" if constant else None
+
     def words(self, name: str) -> set[str]:
         """Cells as they are compared: yes is true is pass, 1.0 is 1."""
         values = self.values(name)
@@ -237,6 +251,18 @@ def stem(name: str) -> str:
 def is_rater(name: str) -> bool:
     """Whether something is called like a labeler: judge_2, Rater B, gpt-4."""
     return stem(name) in _RATER
+
+
+def grid_of(names: Sequence[str]) -> tuple[str, str] | None:
+    """Names with one last part, and with one first part, if every pair of parts has a name; else None."""
+    parts = [re.split(r"[\W_]+", name) for name in names]
+    first, last = (list(dict.fromkeys(part[k] for part in parts)) for k in (0, -1))
+    whole = len(first) > 1 < len(last) and len(first) * len(last) == len(set(names)) == len(names)
+    if not whole or any(len(part) != 2 or len(stem(part[1])) < 2 for part in parts):
+        return None
+    pairs = list(zip(names, parts, strict=True))
+    columns = ",".join(name for name, part in pairs if part[1] == last[0])
+    return columns, ",".join(name for name, part in pairs if part[0] == first[0])
 
 
 def is_item(name: str) -> bool:

@@ -172,7 +172,7 @@ def _deepeval(rows: LabelRows, records: list[dict]) -> Iterator[Found]:
             if passed is None and score is not None:
                 passed = score >= metric.get("threshold", 0.5)
             failed = metric.get("error") or (score is None and "score" in metric)
-            yield sample, metric["name"], _PASSED[None if failed else passed], more
+            yield sample, metric.get("name") or metric["metric"], _PASSED[None if failed else passed], more
 
 
 def _lm_eval(rows: LabelRows, records: list[dict]) -> Iterator[Found]:
@@ -191,6 +191,11 @@ def _lm_eval(rows: LabelRows, records: list[dict]) -> Iterator[Found]:
         numbers = (k for k, v in values.items() if not isinstance(v, str) and not k.endswith(("_id", "_idx")))
         for name in line.get("metrics") or numbers if filters[rows.record] == wanted else ():
             yield sample, name, values.get(name), {"benchmark": task}
+
+
+def _averages(rows: LabelRows, records: list[dict]) -> Iterator[Found]:
+    """The results of a benchmark without its samples."""
+    raise rows.unreadable("it has averages alone; run lm_eval with --log_samples and read samples_*.jsonl")
 
 
 def _pairs(rows: LabelRows, records: list[dict]) -> Iterator[Found]:
@@ -340,6 +345,7 @@ TOOLS: tuple = (  # `jtruth.io.exports` says what a line holds
     ("promptfoo table", _outputs, _promptfoo_table, "scorer"),
     ("deepeval test run", f"> {'|'.join(_METRICS)}", _deepeval, "metric"),
     ("lm-evaluation-harness log", f"> {_DOCUMENT}", _lm_eval, "metric"),
+    ("lm-evaluation-harness summary", "results versions config", _averages, "metric"),
     ("file of pairwise judgments", "winner|g[12]_winner model_[1a] model_[2b]", _pairs, "judge"),
     ("file of MT-bench judgments", "question_id model judge score", _singles, "judge"),
     ("alpaca_eval file", "instruction output_1 output_2 preference", _alpaca, "annotator"),

@@ -85,9 +85,8 @@ class LabelRows:
         problem = f"there is no {what} {wanted!r}; there are {quoted(names, 8)}"
         if wanted is None:
             ways = " or ".join(f"--label {shlex.quote(name)}" for name in names[:4])
-            problem = (
-                f"several {what}s could be the label: {quoted(names, 8)}. Choose one by label=... ({ways})"
-            )
+            problem = f"several {what}s could be the label: {quoted(names, 8)}. Choose one, {ways}"
+            problem += f" (in Python: label={names[0]!r})"
         raise ValueError(self.source.says(problem))
 
     def read(self, found: Iterable[Found], who: str, of: str = "", unit: str = VERDICTS) -> "LabelRows":

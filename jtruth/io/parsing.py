@@ -9,6 +9,7 @@ what is in an object inside has the names of both ("verdicts.gpt").
 import io
 import json
 import re
+import tempfile
 import unicodedata
 import zipfile
 import zlib
@@ -30,6 +31,7 @@ from jtruth._validation.words import COLUMN_WORDS, Source, column_called, duplic
 from jtruth.io.evaluation_logs import eval_log
 from jtruth.io.exports import of_records
 from jtruth.io.label_rows import as_text
+from jtruth.io.plan import FilePlan
 
 _HIDDEN = re.compile(r"(^|/)(__MACOSX/|\._|\.DS_Store$)")  # what a Mac puts into a zip
 Records = dict[str, list[dict]]  # file in a zip ("" where there is one file) -> objects
@@ -397,6 +399,49 @@ def _parquet(name: str, data: bytes) -> TextTable:
         if getattr(column.type, "ordered", False) and column.num_chunks
     }
     return _composed(TextTable(names, columns, Source(name, "row"), orders=orders))
+
+
+_ENGINE_ABOVE = 20_000_000  # rows of a Parquet file that are counted by an engine
+_ENGINE_MEMORY = "1GB"
+
+
+def large_table(path: Any, asked: FilePlan) -> tuple[Any, dict[str, Any]] | None:
+    """A lazy table of a Parquet file of very many rows, and options of `stream_of_table`; None of any other.
+
+    Polars reads it if it is installed, in pieces; else DuckDB, which is allowed a gigabyte.
+    """
+    special = asked.labelers, asked.map, asked.pass_at, asked.contains, asked.silent, asked.repeats
+    if any(special) or not Path(path).is_file():
+        return None
+    with Path(path).open("rb") as file:
+        if file.read(4) != b"PAR1":
+            return None
+    from pyarrow import parquet
+
+    about = parquet.read_metadata(path)
+    if about.num_rows <= _ENGINE_ABOVE:
+        return None
+    header = about.schema.to_arrow_schema().names
+    task, *more = asked.task or (column_called("task", header),)
+    columns = {"task": task} | {
+        role: getattr(asked, role) or column_called(role, header) for role in ("worker", "label")
+    }
+    if more or None in columns.values():
+        return None
+    return _engine_of(str(path)), columns | {"classes": asked.classes, "missing": asked.missing or "error"}
+
+
+def _engine_of(path: str) -> Any:
+    try:
+        import polars
+    except ImportError:
+        import duckdb
+
+        duckdb.execute(f"set memory_limit = '{_ENGINE_MEMORY}'")
+        duckdb.execute("set temp_directory = $1", [tempfile.gettempdir()])
+        return duckdb.read_parquet(path)
+    polars.Config.set_engine_affinity("streaming")
+    return polars.scan_parquet(path)
 
 
 def _column(column: Any) -> Sequence[str]:

@@ -28,7 +28,18 @@ from jtruth._validation.columns import COUNT_WORDS, one_order
 from jtruth._validation.ids import check_columns
 from jtruth._validation.text import TextTable
 from jtruth._validation.words import column_called, number_in, number_of, quoted
-from jtruth.io.columns import MOST, REPEAT, Columns, is_beside, is_item, is_rater, names_people, role_of, stem
+from jtruth.io.columns import (
+    MOST,
+    REPEAT,
+    Columns,
+    grid_of,
+    is_beside,
+    is_item,
+    is_rater,
+    names_people,
+    role_of,
+    stem,
+)
 
 LONG, WIDE, TRANSPOSED, SINGLE, UNKNOWN = "long", "wide", "transposed", "one label each", "unknown"
 
@@ -395,30 +406,18 @@ def _wide(columns: Columns, plan: FilePlan, names: list[str]) -> FilePlan:
 
 
 def _votes(columns: Columns, names: list[str]) -> str | None:
-    """The doubt where columns may count votes, or mark one class: whole numbers with one sum in all rows."""
-    cells = [[number_in(cell) for cell in columns[name]] for name in names if columns.numbers(name)]
-    rows = (
-        np.array(cells) if 1 < len(cells) == len(names) and not all(map(is_rater, names)) else np.ones((1, 1))
-    )
-    sums, alike = rows.sum(axis=0), (rows == rows[:, :1]).all()
-    if rows.shape[1] < 3 or (sums != sums[0]).any() or (rows < 0).any() or (rows % 1).any() or alike:
+    """The doubt where columns may count votes."""
+    if (why := columns.count_votes(names)) is None:
         return None
-    text = f"{quoted(names, 8)} sum to {sums[0]:g} in every row, so they may count the votes for each class"
-    what = "Write one row for each vote then"
-    return (
-        f"{text}. {what}; if they are labelers, add {_typed('labelers', f'--labelers {chr(44).join(names)}')}"
-    )
+    option = _typed("labelers", f"--labelers {','.join(names)}")
+    text = f"{quoted(names, 8)}{why} may count the votes for each class. Write one row for each vote then"
+    return f"{text}; if they are labelers, add {option}"
 
 
 def _two_parts(names: list[str]) -> str | None:
     """The doubt where names are a labeler and a question each: ann_tone, ann_style, bob_tone, bob_style."""
-    parts = [re.split(r"[\W_]+", name) for name in names]
-    first, second = (list(dict.fromkeys(part[k] for part in parts)) for k in (0, -1))
-    grid = len(first) > 1 < len(second) and len(first) * len(second) == len(set(names)) == len(names)
-    if not grid or any(len(part) != 2 or stem(part[1]) in ("", part[1][:1]) for part in parts):
+    if (some := grid_of(names)) is None:
         return None
-    some = [",".join(n for n, part in zip(names, parts, strict=True) if part[k] == one[0])
-            for k, one in ((1, second), (0, first))]  # fmt: skip
     ways = f"--labelers {some[0]}, --labelers {some[1]}, or --labelers {','.join(names)} for all"
     text = f"{quoted(names, 8)} have two parts, such as a labeler and a question"
     return f"{text}. Give the labelers of one question: labelers=... ({ways})"

@@ -10,7 +10,6 @@ and they tell one another which labelers and classes there are (docs/many_device
 """
 
 import shlex
-import tempfile
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -25,7 +24,7 @@ from jtruth import _validation as check
 from jtruth._one_line import one_line
 from jtruth._validation.coded import different
 from jtruth._validation.text import NoRows, TextTable
-from jtruth._validation.words import column_called, number_of, plain, quoted
+from jtruth._validation.words import number_of, plain, quoted
 from jtruth.io import apply, exports
 from jtruth.io.cells import classes_of, in_words
 from jtruth.io.columns import Columns, role_of, says_something
@@ -287,54 +286,11 @@ def _plain_frame(frame: Any, given: Mapping[str, Any]) -> bool:
     return not any(role_of(str(name), of_worker=True) for name in table[worker].unique().to_list())
 
 
-_ENGINE_ABOVE = 20_000_000  # rows of a Parquet file that are counted by an engine
-_ENGINE_MEMORY = "1GB"
-
-
-def large_table(path: Any, asked: FilePlan) -> tuple[Any, dict[str, Any]] | None:
-    """A lazy table of a Parquet file of very many rows, and options of `stream_of_table`; None of any other.
-
-    Polars reads it if it is installed, in pieces; else DuckDB, which is allowed a gigabyte.
-    """
-    special = asked.labelers, asked.map, asked.pass_at, asked.contains, asked.silent, asked.repeats
-    if any(special) or not Path(path).is_file():
-        return None
-    with Path(path).open("rb") as file:
-        if file.read(4) != b"PAR1":
-            return None
-    from pyarrow import parquet
-
-    about = parquet.read_metadata(path)
-    if about.num_rows <= _ENGINE_ABOVE:
-        return None
-    header = about.schema.to_arrow_schema().names
-    task, *more = asked.task or (column_called("task", header),)
-    columns = {"task": task} | {
-        role: getattr(asked, role) or column_called(role, header) for role in ("worker", "label")
-    }
-    if more or None in columns.values():
-        return None
-    return _engine_of(str(path)), columns | {"classes": asked.classes, "missing": asked.missing or "error"}
-
-
-def _engine_of(path: str) -> Any:
-    try:
-        import polars
-    except ImportError:
-        import duckdb
-
-        duckdb.execute(f"set memory_limit = '{_ENGINE_MEMORY}'")
-        duckdb.execute("set temp_directory = $1", [tempfile.gettempdir()])
-        return duckdb.read_parquet(path)
-    polars.Config.set_engine_affinity("streaming")
-    return polars.scan_parquet(path)
-
-
-def labels_of_rows(rows: LabelRows, plan: FilePlan) -> Labels:
-    """The labels of rows, in the words of the plan."""
+def labels_of_rows(rows: LabelRows, plan: FilePlan, others: Iterable[str] = ()) -> Labels:
+    """The labels of rows, in the words of the plan; `others`: classes if all labels are the same."""
     apply.check_single(rows, plan)
     in_classes, remarks = in_words(rows.label, plan, rows.source)
-    classes, more = classes_of(in_classes, plan, rows)
+    classes, more = classes_of(in_classes, plan, rows, others)
     labels = Labels.from_long(
         rows.task, rows.worker, in_classes, classes=classes, repeats=plan.repeats or "majority",
         missing=plan.missing or "error", abstain=plan.silent, scale=plan.scale, source=rows.source,

@@ -115,7 +115,9 @@ class RateEstimate(Answer):
     def blocks(self) -> Document:
         """The question, the answer and what stands behind it, for all faces."""
         values = {"what": self.what, "value": self.value, "low": self.low, "high": self.high}
-        column = Column("value", "estimate [interval]", ("low", "high"), ".4f")
+        column = Column(
+            "value", "estimate [interval]", ("low", "high"), ".3f" if self.high - self.low > 0.02 else ".4f"
+        )
         table = Table("", "The estimate", "what", (column,), (values,))
         kind = f"{100 * self.level:g} % interval"
         rate = share_text([self.value, self.low, self.high], kind)

@@ -3,7 +3,7 @@
 Every algorithm iterates K <- f(K) from uniform rows (`iterate`). The `Step` f:
 
 - `exact_step`     the conditional means of (23) themselves: no sampling, no normality
-- `sampling_step`  Algorithms 2 and 4: averages of (23) over drawn label vectors
+- `sampling_step`  Algorithms 2 and 4: averages of (23) over counts of drawn label vectors
 - `plug_in_step`   E[C] with each row divided by its sum: EM on the collapsed likelihood, which is concave
 - `labels_step`    Algorithm 3: (23) of the most probable labels; not a posterior mean, kept for comparison
 
@@ -18,6 +18,7 @@ The conditional means are E[A/(A+B) | A+B > 0] of two Poisson-binomial counts (S
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import jax
@@ -25,10 +26,11 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from jtruth._arrays import AnyArray, from_here, safe_log
+from jtruth._arrays import AnyArray, from_here, largest, safe_log
 from jtruth._one_line import one_line
 from jtruth._random import stream
 from jtruth.tables.metrics import ratio
+from jtruth.testing.binary.batch import flips
 
 LogRho = Float[Array, "samples classes"]
 Predictions = Int[Array, " samples"]
@@ -37,6 +39,7 @@ Weight = Float[Array, " samples"] | None
 Step = Callable[[Confusion, Int[Array, ""]], Confusion]
 
 _EDGE = 1e-3  # no rate is nearer to 0 or 1 in an iteration
+_REACH = 7.0  # width of a window of counts, in square roots of the samples: 7 sd or more on each side
 _CHUNK = 500_000  # label draws held at a time: what fits a cache is three times as fast on a CPU
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(32)
@@ -230,12 +233,38 @@ def draw_tables(
     return tables.reshape(-1, *confusion.shape)[:num_draws]
 
 
+def draw_counts(
+    key: Key[Array, ""], log_rho: LogRho, y_pred: Predictions, confusion: Confusion, num_draws: int
+) -> Int[Array, "draws classes symbols"]:
+    """Rows of count tables of label vectors drawn from (25), each row without the others.
+
+    Given the predictions the counts C[l, n] of one class l are independent: Poisson-binomials. These are
+    built flip by flip and inverted, so the labels themselves need not be drawn. Of two classes the second
+    tells the first, and tables are whole. What lies `_REACH` standard deviations or more away (below 3e-11,
+    Hoeffding) is cut off.
+    """
+    (samples, classes), symbols = log_rho.shape, confusion.shape[1]
+    p = jnp.exp(log_testing_posterior(log_rho, y_pred, confusion))[:, int(classes == 2) :]
+    chosen = _predicted(y_pred, 0, symbols)
+    place = (jnp.cumsum(chosen, axis=1) - 1)[y_pred, jnp.arange(samples)]
+    heads = jnp.zeros((samples, p.shape[1], symbols), p.dtype).at[place, :, y_pred].set(p)
+    number = jnp.broadcast_to(chosen.sum(axis=1), heads.shape[1:])
+    width = min(samples, int(_REACH * samples**0.5)) + 1
+    pmf, first = flips(heads, 1 - heads, number, width, largest(number))
+    below = jnp.cumsum(pmf, axis=-1)
+    u = jax.random.uniform(key, (*number.shape, num_draws), p.dtype) * below[..., -1:]
+    more = jax.vmap(jax.vmap(partial(jnp.searchsorted, side="right")))(below, u)
+    counts = jnp.minimum(first[..., None] + more.astype(first.dtype), number[..., None])
+    both = counts if classes > 2 else jnp.concatenate([number[..., None] - counts, counts])
+    return both.transpose(2, 0, 1)
+
+
 def sampling_step(key: Key[Array, ""], log_rho: LogRho, y_pred: Predictions) -> Step:
     """Algorithm 4, by 2500 draws a class. Draws without a class are left out of its row."""
     draws = 2500 * log_rho.shape[1]
 
     def step(confusion, number):
-        tables = draw_tables(stream(key, "algorithm 4", number), log_rho, y_pred, confusion, draws)
+        tables = draw_counts(stream(key, "algorithm 4", number), log_rho, y_pred, confusion, draws)
         return jnp.nanmean(ratio(tables, tables.sum(2, keepdims=True)), axis=0).astype(confusion.dtype)
 
     return step

@@ -105,12 +105,9 @@ def forward_risk(
         ValueError: sizes that do not match, NaN, rows of the matrices that do not sum to 1, a label that is
             no symbol.
     """
-    check_per_class({"log_probabilities": log_probabilities}, where=where)
     check.check_no_nan(log_matrices, "log_matrices")
     matrices = np.exp(np.asarray(log_matrices)) if is_concrete(log_matrices) else log_matrices
-    check_matrices(matrices, np.shape(log_probabilities)[1], symbols=True)
-    _check_labels(z, np.shape(log_probabilities)[0], log_matrices)
-    log_p, z = jnp.asarray(log_probabilities), jnp.asarray(z, jnp.int32)
+    log_p, z = _checked(log_probabilities, matrices, z, where)
     by_label = jnp.swapaxes(jnp.asarray(log_matrices, log_p.dtype), 1, 2)  # (labelers, given, true)
     labelers = jnp.arange(z.shape[1], dtype=jnp.int32)
     log_likelihood = by_label[labelers[None, :], jnp.maximum(z, 0)]  # (samples, labelers, true)
@@ -132,14 +129,19 @@ def backward_risk(
     Raises:
         ValueError: as `forward_risk`, or matrices that are (nearly) singular.
     """
-    check_per_class({"log_probabilities": log_probabilities}, where=where)
-    check_matrices(matrices, np.shape(log_probabilities)[1], symbols=True)
+    log_p, z = _checked(log_probabilities, matrices, z, where)
     _check_invertible(matrices)
-    _check_labels(z, np.shape(log_probabilities)[0], matrices)
-    log_p, z = jnp.asarray(log_probabilities), jnp.asarray(z, jnp.int32)
     matrices = jnp.asarray(matrices, log_p.dtype)
     rows = jax.vmap(weak_losses, in_axes=(None, 0))(-log_p, matrices).reshape(-1, matrices.shape[2])
     return empirical_risk(rows, jnp.maximum(z, 0).T.ravel(), where=_label_mask(z, where).T.ravel())
+
+
+def _checked(log_probabilities: Any, matrices: Any, z: Any, where: Any) -> tuple[Array, Array]:
+    """Log probabilities and labels, where they, the matrices and `where` fit together."""
+    check_per_class({"log_probabilities": log_probabilities}, where=where)
+    check_matrices(matrices, np.shape(log_probabilities)[1], symbols=True)
+    _check_labels(z, np.shape(log_probabilities)[0], matrices)
+    return jnp.asarray(log_probabilities), jnp.asarray(z, jnp.int32)
 
 
 @cache

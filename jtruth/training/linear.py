@@ -21,6 +21,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jtruth._arrays import AnyArray, as_array, is_concrete
+from jtruth._cache import kept_jit
 from jtruth._iterate import minimise
 from jtruth._one_line import one_line
 from jtruth._random import as_key
@@ -142,7 +143,7 @@ def solve_linear(
     return _solve(x, evidence, regularisation, start, where, tol, (objective, loss, max_steps))
 
 
-@partial(jax.jit, static_argnums=6)
+@kept_jit("options")
 def _solve(x, evidence, regularisation, start: Linear, where, tol, options) -> inputs.ModelFit:
     """`solve_linear` compiled for (objective, loss, most steps)."""
     objective, loss, max_steps = options

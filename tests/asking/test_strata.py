@@ -122,9 +122,7 @@ def test_refused(as_installed):
             ask_next(labels, 10, gold=other)
     assert ask_next(labels, 10, y_pred=y_pred, gold=Gold(gold, strata=asked.strata)).to_halve > 10
     assert (gold_that_halves(0, 400), gold_that_halves(400, 400)) == (400, 0)
-    assert (
-        gold_that_halves(30, np.inf) == 90 and gold_that_halves(30, 1e9) == 90
-    )  # of new samples: four times
+    assert gold_that_halves(30, np.inf) == 90 and gold_that_halves(30, 1e9) == 90  # new samples
 
 
 @pytest.mark.parametrize(("known", "size"), [(5, 60), (20, 1000), (100, 1000), (30, 10**6)])

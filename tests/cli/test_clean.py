@@ -84,7 +84,7 @@ def test_a_crowd_that_errs_together_is_ranked_so(answer, tmp_path):
     found, out = answer("clean", write(tmp_path / "l.csv", ("task", "worker", "label"), rows), "--budget", 5)
     assert "ranked by 'shared_confusion'" in out and any("are dependent" in w for w in found["warnings"])
     text = " ".join(out.split())  # the range of the assumptions is in the headline, and lies in the interval
-    few, many = re.search(r"The estimate is (\d+) if .*? and (\d+) if", text).groups()
+    few, many = re.search(r"The estimate is (\d+) if [a-z ]+ and (\d+) if [a-z ]+\.", text).groups()
     assert (
         found["interval"][0] <= int(few) < int(many) <= found["interval"][1]
         and found["target"] == "in-sample"
@@ -105,7 +105,7 @@ def test_label_issues_without_features(answer, files):
     assert found["queue"][0]["p_wrong"] > 0.5
     page = (folder / "o.html").read_text()
     assert f"labels are wrong (95 % interval {low:.0f} to {high:.0f})." in page
-    assert all(f"{row['task']}, w: {row['label']}" in page for row in found["queue"])
+    assert all(f">{row['task']}<" in page for row in found["queue"])
 
 
 def test_known_classes_say_how_many_are_wrong(answer, files):

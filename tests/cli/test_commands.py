@@ -29,7 +29,7 @@ from jtruth.cli.reading import Tables, inclusion_of, labels_of, noise_of
 from jtruth.evaluation import compare_classifiers
 from jtruth.evaluation.assumptions.registry import ASSUMPTIONS
 from jtruth.evaluation.assumptions.sensitivity import ways
-from jtruth.io import read_gold, read_labels, read_noise, read_predictions, reading
+from jtruth.io import parsing, read_gold, read_labels, read_noise, read_predictions
 from jtruth.latent import Progress
 from jtruth.noise import Symmetric
 from tests.cli.files import rows_of, write
@@ -472,7 +472,7 @@ def test_a_large_file_is_left_to_an_engine(run, monkeypatch, tmp_path):
             for k in range(300) for t in range(4)]  # fmt: skip
     frame = pl.DataFrame(rows, schema=["task", "worker", "label"], orient="row")
     frame.write_parquet(tmp_path / "labels.parquet")
-    monkeypatch.setattr(reading, "_ENGINE_ABOVE", 1000)
+    monkeypatch.setattr(parsing, "_ENGINE_ABOVE", 1000)
     code, out, _ = run("labelers", "labels.parquet", "--save", "rates.json", folder=tmp_path)
     assert code == 0 and "4 labelers, 1,200 labels" in " ".join(out.split()).replace("1200", "1,200")
     assert set(json.loads((tmp_path / "rates.json").read_text())["confusion_matrices"]) == {
@@ -486,5 +486,5 @@ def test_a_large_file_is_left_to_an_engine(run, monkeypatch, tmp_path):
     code, _, err = run("prevalence", "labels.parquet", "--by", "day", folder=tmp_path)
     assert code == 2 and "--by needs tasks by name" in err
     monkeypatch.setitem(sys.modules, "polars", None)
-    found = reading.large_table(tmp_path / "labels.parquet", reading.FilePlan())
+    found = parsing.large_table(tmp_path / "labels.parquet", parsing.FilePlan())
     assert type(found[0]).__name__ == "DuckDBPyRelation" and found[1]["worker"] == "worker"

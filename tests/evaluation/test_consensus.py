@@ -29,7 +29,7 @@ def test_class_probability_and_who_disagrees(votes):
     assert "1 samples are tied between classes; the first class is shown." in found.warnings
     text = found.summary(full=True)
     assert (
-        "4 samples by majority_vote" in text and "2 of 11 labels disagree with the consensus (18.2 %)" in text
+        "4 samples by majority_vote" in text and "2 of 11 labels disagree with the consensus (18 %)" in text
     )
     json.dumps(found.to_dict(), allow_nan=False)
 

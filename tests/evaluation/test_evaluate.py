@@ -117,7 +117,7 @@ def test_gold_is_taken_as_true():
     labels = jt.Labels.from_matrix(z, 2)
     result = jt.evaluate(y_pred, labels, noise=jt.noise.Symmetric(0.2, 2), prior=[0.6, 0.4], gold=y)
     assert result.accuracy.mean == pytest.approx(np.mean(y == y_pred), abs=1e-12)
-    assert result.in_sample.accuracy.sd < 1e-9 and "(gold) were taken as true" in result.summary(full=True)
+    assert result.in_sample.accuracy.sd < 1e-9 and "(gold) were used" in result.summary(full=True)
 
 
 def three_classes():

@@ -68,9 +68,7 @@ def test_who_agrees_least_and_most(ratings):
     found = jt.labeler_agreement(jt.Labels.from_matrix(ratings, 3))
     kappas = {f"{a}, {b}": kappa.value for (a, b), kappa in found.pairs.items()}
     least, most = (f"{kappas[k]:.2f} ({k})" for k in (one(kappas, key=kappas.get) for one in (min, max)))
-    assert f"Cohen's kappa of two labelers ranges from {least} to {most}." in " ".join(
-        found.summary().split()
-    )
+    assert f"Cohen's kappa of pairs ranges from {least} to {most}." in " ".join(found.summary().split())
     two = jt.labeler_agreement(jt.Labels.from_matrix(ratings[:, :2], 3))
     assert "of two labelers" not in two.blocks().sentence
 

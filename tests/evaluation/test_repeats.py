@@ -49,9 +49,9 @@ def test_labelers_and_a_first_look_say_how_often_they_agree_with_themselves(labe
     assert share == pytest.approx([SAME**2 + (1 - SAME) ** 2] * JUDGES, abs=0.02)
     look = inspect_labels(labels)
     least_first = sorted(zip(labels.workers, share, strict=True), key=lambda one: one[1])
-    named = [f"{name!r} {part:.0%}" for name, part in least_first]
+    named = [f"{name!r} {100 * part:.0f} %" for name, part in least_first]
     (text,) = (one.message for one in look.findings if one.name == "repeats")
-    assert look.num_repeats == 32_000 and f"themselves in 87% of repeats ({', '.join(named)})." in text
+    assert look.num_repeats == 32_000 and f"themselves in 87 % of repeats ({', '.join(named)})." in text
     assert "independent" not in text and "different questions" not in text
     many = jt.Labels.from_long(*epochs(1, 8000)[1]).with_names(workers=labels.workers)  # too many to sample
     for one in (labels, many):

@@ -42,8 +42,7 @@ NAMED = "".join(f"{t},{k},n{k},{v}\n" for t, *some in ROWS for k, v in enumerate
 COMMAS = [[f'"{value}"' for value in row] for row in three(["1,5", "2", "2,5", "3"])]
 TWO = ("x", "y"), "nominal"
 READ = {  # content; classes, scale; first two samples
-    "-1 among lower grades": (
-        wide(*three(["-2", "-1", "0", "1"])), ("-2", "-1", "0", "1"), "interval", "r0 r1"),
+    "-1 among lower grades": (wide(*three(["-2", "-1", "0"])), ("-2", "-1", "0"), "interval", "r0 r1"),
     "errors of spreadsheets": (
         wide(["1", "#N/A", "2"], ["2", "2", "#REF!"], ["1", "n.a.", "1"]), ("1", "2"), "interval", "r0 r1"),
     "decimal commas": (wide(*COMMAS), ("1.5", "2", "2.5", "3"), "interval", "r0 r1"),
@@ -190,3 +189,17 @@ def test_times_of_each_label(write):
     turk = times_of(["Mon Jan 02 10:00:00 PST 2023", "Tue Jul 04 10:00:00 EDT 2023"])
     assert turk is not None
     assert turk.tolist() == [1672682400.0, 1688479200.0]  # 18:00 and 14:00 UTC
+
+
+def test_numbers_that_are_no_classes_though_there_are_few(write):
+    """Fine decimals that hardly ever stand twice, unlike grades with halves; votes by name; averages."""
+    shares = "item,judge,score\n" + "".join(f"r{k % 4},j{k // 4},0.{k * 7 + 11}\n" for k in range(12))
+    with pytest.raises(ValueError, match=r"labels are 12 different numbers from 0.11 to 0.88"):
+        jt.read_labels(write(shares))
+    assert jt.read_labels(write(wide(*three(["1", "1.5", "2", "2.5", "3"])))).scale == "interval"
+    votes = [{"id": k, "votes": {"yes": k % 4, "no": k % 3}} for k in range(9)]
+    with pytest.raises(ValueError, match=r"'votes.yes', 'votes.no' may count the votes"):
+        jt.read_labels(write("\n".join(map(json.dumps, votes)), "a.jsonl"))
+    summary = {"results": {"arc": {"acc,none": 0.5}}, "versions": {"arc": 1}, "config": {"model": "hf"}}
+    with pytest.raises(ValueError, match=r"harness summary, and it has averages alone; run .*--log_samples"):
+        jt.read_labels(write(json.dumps(summary), "r.json"))

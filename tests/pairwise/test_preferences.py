@@ -103,8 +103,8 @@ def test_without_gold_the_predictive_interval_is_wide_and_the_headline_says_so()
     truth, given = dists(found, "truth"), dists(found, "all answers")
     assert found.rule == "predictive" and truth["low"] < 0.6 < truth["high"]
     assert truth["high"] - truth["low"] > 2 * (given["high"] - given["low"]) and len(found.matrices) == 12
-    assert "By all answers" in str(found)
-    assert "use the row 'corrected for errors'" in " ".join(str(found).split())
+    assert str(found).startswith("Allowing for judge errors, ")
+    assert "The answers as given say " in " ".join(str(found).split())
     vouched = preferences(panel(np.random.default_rng(0), 200), key=0, assume="independent")
     assert vouched.rule == "joint posterior" and dists(vouched, "truth")["high"] < truth["high"]
 
@@ -153,7 +153,7 @@ def test_one_judge_alone_and_one_order_are_said():
     found = preferences(several()[lambda t: t.judge == "m"].query("model_a < model_b"), key=0)
     text = " ".join(found.warnings)
     assert (
-        "Position bias is unknown: show comparisons in both orders." in text
+        "Position bias is unknown. Ask again with the two answers swapped to measure it." in text
         and "The judge may be wrong" in text
     )
 

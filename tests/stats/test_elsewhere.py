@@ -177,3 +177,20 @@ def test_the_table_of_one_judge_uses_the_others():
     assert (np.abs(found.mean(axis=0) - exact) < 4.5 * found.std(axis=0)).all()
     alone = draws(z[:, :1], z_cal[:, :1], truth)[0][..., -1]
     assert found[:, 1, 1].std() < 0.8 * alone[:, 1, 1].std()
+
+
+def test_verdicts_by_one_rule_are_those_of_patterns():
+    """Equal labels get equal verdicts, by the classes that have them; the second judge may be gone."""
+    equal = np.array([[0.85, 0.85], [0.9, 0.9]])
+    truth, z_cal = simulated(np.random.default_rng(6), 4000, [0.5, 0.5], equal)
+    _, z = simulated(np.random.default_rng(7), 4000, [0.5, 0.5], equal)
+    new, old = elsewhere.verdicts_by_one_rule(z, z_cal, truth, 2)
+    for pattern in range(4):
+        here, there = (h[labels @ [1, 2] == pattern] for h, labels in ((new, z), (old, z_cal)))
+        assert np.ptp(np.concatenate([here, there])[:, 1]) < 1e-12
+        true = (truth[z_cal @ [1, 2] == pattern] == 1).mean()
+        assert here[0, 1] == pytest.approx(true, abs=0.06)
+    alone, kept = elsewhere.verdicts_by_one_rule(np.where([True, False], z, -1), z_cal, truth, 2)
+    for label in (0, 1):  # the first judge only
+        both = np.concatenate([alone[z[:, 0] == label], kept[z_cal[:, 0] == label]])[:, 1]
+        assert np.ptp(both) < 1e-12 and both[0] == pytest.approx((0.15, 0.86)[label], abs=0.06)

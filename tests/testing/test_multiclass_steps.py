@@ -5,6 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from jtruth.stats.poisson_binomial import pmf
 from jtruth.testing import steps
 from tests.reference import su_binary as su
 from tests.testing.golden_cases import log_rho_of, random_case
@@ -62,6 +63,31 @@ def test_sampling_step_tends_to_the_exact_step(classes, symbols):
     expected = steps.exact_step(x, y)(k, 0)
     error = np.nanstd(rates, axis=0) / 100
     assert (np.abs(np.nanmean(rates, axis=0) - expected) <= 5 * error + 1e-12).all()
+
+
+@pytest.mark.parametrize(("samples", "classes", "symbols"), [(400, 2, 2), (90, 3, 2)])
+def test_counts_are_drawn_from_their_distributions(samples, classes, symbols):
+    """Every count's frequencies against its probability by convolution: 5 standard errors and one draw.
+
+    False alarm below 1e-4. And their mean shares against the exact step.
+    """
+    rng = np.random.default_rng(samples)
+    x = jnp.asarray(rng.normal(scale=3, size=(samples, classes)))
+    y = jnp.asarray(rng.integers(0, symbols, samples))
+    k, number = jnp.asarray(rng.dirichlet(np.ones(symbols), classes)), 20_000
+    tables = np.asarray(jax.jit(steps.draw_counts, static_argnums=4)(KEY, x, y, k, number))
+    assert classes > 2 or (tables.sum(1) == np.bincount(y)).all()
+    p = np.exp(steps.log_testing_posterior(x, y, k))
+    for cell in np.ndindex(classes, symbols):
+        heads = p[y == cell[1], cell[0]]
+        law, first = pmf(heads, np.ones(heads.size, int))
+        often = np.bincount(tables[:, *cell], minlength=first + law.size)
+        assert often.sum() == often[first : first + law.size].sum()
+        miss = np.abs(often[first : first + law.size] - number * law)
+        assert (miss <= 5 * np.sqrt(number * law) + 1).all()
+    rates = tables / tables.sum(2, keepdims=True)
+    error = rates.std(axis=0) / number**0.5
+    assert (np.abs(rates.mean(axis=0) - steps.exact_step(x, y)(k, 0)) <= 5 * error).all()
 
 
 run_exact = jax.jit(lambda x, y: fit(steps.exact_step(x, y), x))

@@ -105,7 +105,7 @@ class Sensitivity(Answer):
         bounds = [Table("bounds", title, "wrong", ends, by_wrong)] if self.bounds else []
         of = f" (recall and precision are for class {self.positive!r})" if "recall" in names else ""
         blocks = (
-            Table("by_value", self.axis + of, "value", columns, rows, missing="undefined"),
+            Table("by_value", self.axis + of, "value", columns, rows, missing="undefined", head=self.axis),
             *bounds, *curves, warning_notes(self.warnings),
             facts(what=self.what, axis=self.axis, values=self.values, base=self.base, level=self.level,
                   key=self.key, target=self.target, metrics=dists),

@@ -22,7 +22,7 @@ import numpy as np
 from jtruth._host import majority
 from jtruth._random import Stated, host_rng, seeded, stream
 from jtruth._validation import choose, present
-from jtruth._validation.words import number_of, plain, series
+from jtruth._validation.words import Tip, number_of, plain, series
 from jtruth.answers import Answer, Column, Document, Table, check_notes, dist_row, facts, how, warning_notes
 from jtruth.answers.blocks import share_text
 from jtruth.answers.require import Gate, Quantity, named_quantity, require
@@ -44,6 +44,7 @@ from jtruth.learning.em.laplace import laplace_draws
 from jtruth.learning.em.streaming import Stream
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.learning.methods import clamp
+from jtruth.stats import elsewhere
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import Estimate
 from jtruth.tables.new_samples import class_shares, new_share
@@ -55,9 +56,9 @@ NOT_IDENTIFIED = (
     "Not identified: no sample has three labels and there is no gold, so all error rates fit equally well. "
     "Collect a third label for some samples, or verify 30 random samples."
 )
-VOUCHED = (
-    "This assumes that labelers share no mistakes, which the labels cannot show. Verified labels of 30 "
-    "random samples can (jtruth.asking.ask_next chooses them; gold=..., --gold FILE)."
+VOUCHED = Tip(
+    "Verified labels of 30 random samples would show whether labelers share mistakes, which this answer "
+    "rules out (gold=..., --gold FILE; jtruth.asking.ask_next chooses them)."
 )
 CLAMPED = (
     "Verified labels hardly change this answer, because the labels outweigh them. If labelers may share "
@@ -120,8 +121,7 @@ class Prevalence(Answer):
             {"class": name, **dist_row(dist, self.level), "label_share": self.label_shares.get(name)}
             for name, dist in self.shares.items()
         ]
-        kind_of = parts.PREDICTIVE if self.assumptions else "posterior"
-        kind = parts.interval_title(self.level, kind_of)
+        kind = parts.interval_title(self.level, parts.PREDICTIVE if self.assumptions else "posterior")
         one = self.num_labelers == 1
         columns = (
             Column("mean", "share [interval]", ("low", "high")),
@@ -163,7 +163,7 @@ class Prevalence(Answer):
         what = {parts.POPULATION: "Of new samples", parts.IN_SAMPLE: "Of these samples"}[self.target]
         if texts:
             top = max(rows, key=lambda row: row["mean"])
-            sentence = f"{what}, {series(texts)} ({parts.plain_interval(self.level, kind_of)}s)."
+            sentence = f"{what}, {series(texts)} ({parts.plain_interval(kind)}s)."
             if any(parts.undetermined(row["low"], row["high"]) for row in rows):
                 sentence += f" The intervals are wide: {parts.SHARED}." if self.assumptions else ""
             if top["label_share"] is not None:
@@ -327,7 +327,7 @@ def _by_calibration(
     data: Inputs, groups: grouped.Groups | None, calibration: calibrated.Calibration
 ) -> Prevalence:
     shared = groups is not None and groups.shared(data.gold)
-    found = calibrated.by_calibration(data, calibration, hard=shared)
+    found = calibrated.by_calibration(data, calibration, hard=elsewhere.verdicts if shared else None)
     answer = _answer(
         data, "calibration", found.of_all / data.y_pred.size, "", (*found.warnings, *data.notes),
         class_posterior=found.class_posterior, rates=found.rates,

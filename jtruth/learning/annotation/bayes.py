@@ -112,7 +112,7 @@ def resolve(model: str | Callable, labels: Labels | None = None) -> tuple[str, S
     """Name and parts of a model; `labels` are what a function of one's own is called with."""
     if callable(model) and model not in NAMES:
         return getattr(model, "func", model).__name__, own_spec(model, labels)
-    name = NAMES.get(model, model)
+    name = model if isinstance(model, str) else NAMES[model]
     choose("model", name, tuple(SPECS))
     return name, SPECS[name]
 

@@ -263,8 +263,11 @@ def _tilted_dists(x, positive, point, width) -> tuple[Array, Array, Array, Array
     return pmf, start, certain, of_sides
 
 
-def _flips(heads, tails, number, width, steps) -> tuple[Array, Array]:
-    """Probabilities (sets, 2, width) of heads in `number` flips, (flips, sets, 2), and their first counts."""
+def flips(heads, tails, number, width, steps) -> tuple[Array, Array]:
+    """Probabilities (sets, sides, width) of heads in `number` flips (sets, sides), and their first counts.
+
+    `heads`, `tails`: (flips, sets, sides) probabilities of each; `steps` flips are made.
+    """
     last_start = jnp.maximum(number + 1 - width, 0)
 
     def flip(step, state):
@@ -285,7 +288,7 @@ def _flips(heads, tails, number, width, steps) -> tuple[Array, Array]:
 
 @partial(jax.custom_jvp, nondiff_argnums=(3,))
 def _flipped(heads, tails, number, width):
-    return _flips(heads, tails, number, width, largest(number))
+    return flips(heads, tails, number, width, largest(number))
 
 
 @_flipped.defjvp
@@ -294,7 +297,7 @@ def _slope_of_flipped(width, primals, tangents):
     heads, tails, number = primals
 
     def flipped(heads, tails):
-        return _flips(heads, tails, number, width, heads.shape[0])
+        return flips(heads, tails, number, width, heads.shape[0])
 
     return jax.jvp(flipped, (heads, tails), tangents[:2])
 

@@ -24,12 +24,12 @@ def result(few_lineages):
 
 def test_the_default_is_a_predictive_dist_and_says_so_first(result):
     first, *_ = result.summary(full=True).splitlines()
-    assert result.interval_kind == "predictive" and "95 % predictive intervals" in first
+    assert result.interval_kind == "predictive" and "(95 % interval " in first
     assert f"The widths assume: {result.rests_on}." in result.summary(full=True)
     assert [a.name for a in result.assumptions] == [e.name for e in ASSUMPTIONS.values() if e.listed]
     for entry in ASSUMPTIONS.values():
         assert (entry.sentence in result.summary(full=True)) == entry.listed
-    assert any("30 verified random samples" in w for w in result.warnings)
+    assert any(w.startswith("Verified labels of 30 random samples") for w in result.warnings)
     json.dumps(result.to_dict(), allow_nan=False)
 
 
@@ -122,7 +122,7 @@ def test_models_without_a_say_are_fitted_when_rows_are_asked_for(few_lineages, m
 
     monkeypatch.setattr(registry, "fit_joint", asks)
     found = jt.evaluate(y_pred, labels)
-    assert "accuracy" in repr(found) and "accuracy" in str(found) and len(found.to_frame()) == 5
+    assert "Accuracy" in repr(found) and "accuracy" in str(found) and len(found.to_frame()) == 5
     assert asked == ["independent"]
     rows = found.assumptions
     assert [row.name for row in rows][:2] == ["majority_vote", "independent"] and "shared_strata" in asked
