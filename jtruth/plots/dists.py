@@ -238,7 +238,8 @@ def plot_joint(
         across, up, grid = (y, x, density) if turned else (x, y, density.T)
         _draw_regions(ax, across, up, grid, heights, look)
     for place, marker, what in ((joint.mean, look.marker, "mean"), (mode, "^", "mode")):
-        parts.mark(ax, *place[order], marker, dark, label=f"{name}, {what}")
+        across, up = place[order]
+        parts.mark(ax, across, up, marker, dark, label=f"{name}, {what}")
     for k, (label, point) in enumerate((points or {}).items()):
         spots = np.atleast_2d(np.asarray(point, np.float64))[:, order]
         color, marker = parts.CYCLE[2:][k % 4], "dsvP"[k % 4]
