@@ -411,7 +411,7 @@ def pairs(name, folder, seed):
 def fitted(data, key):
     """Draws of the table of every reading, its members, and what labels say of the classes."""
     out, found = {}, []
-    for entry in (e for e in entries(data) if e.reading):
+    for entry in (e for e in entries(data) if e.base):
         counts, fit = entry.fit(data, key, EFFORT)
         if counts is None or not (fit is None or fit.usable):
             continue

@@ -119,7 +119,7 @@ def with_at_least(
     if not drop:
         raise ValueError(f"{poor} and cannot contribute: get more labels, or leave them out with drop=True")
     kept = np.flatnonzero(n >= size)
-    return histograms.take(kept), kept, f"{poor} and were left out."
+    return histograms.take(kept), kept, f"{poor}, left out."
 
 
 def check_probabilities_of(histograms: Histograms, probabilities: Any) -> None:

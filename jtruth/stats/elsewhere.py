@@ -76,7 +76,7 @@ def verdicts_by_one_rule(
     judges who label some new item, assigned in turn.
     """
     kept = calibration >= 0
-    common = kept & (z >= 0)[np.arange(len(truth)) % len(z)]
+    common = kept & (z[np.arange(len(truth)) % len(z)] >= 0)
     items = np.where(np.where(common.any(axis=1, keepdims=True), common, kept), calibration, -1)
     h, _ = verdicts(np.vstack([z, items]), calibration, truth, classes)
     return h[: len(z)], h[len(z) :]

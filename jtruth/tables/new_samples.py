@@ -269,8 +269,8 @@ class NewSamples(TablePosterior):
             return replace(dist, middle=middle) if isinstance(dist, DrawsEstimate) else dist
         counted = table.counted(ratio.hits, ratio.misses)
         if counted is None:
-            readings = getattr(table, "readings", {}).values()
-            means = [one.mean_counts for one in readings] or [table.cells().mean]
+            by_model = getattr(table, "by_model", {}).values()
+            means = [one.mean_counts for one in by_model] or [table.cells().mean]
             size = float(np.nan_to_num(np.sum(np.mean(means, axis=0) * (ratio.hits + ratio.misses))))
             return new_share(table.estimate(metric), size, ratio.weights)
         hits, misses, weight = counted
@@ -282,11 +282,11 @@ class NewSamples(TablePosterior):
     @cached_property
     def _drawn(self) -> TablePosterior:
         """Draws of tables of new samples; of a predictive table, draws of each of its estimates."""
-        readings = getattr(self.in_sample, "readings", None)
-        if readings is None:
+        by_model = getattr(self.in_sample, "by_model", None)
+        if by_model is None:
             return TableDraws(self.draws(stream(self.key, "tables of new samples"), _DRAWS))
-        drawn = {name: TableDraws(new_tables(one.counts, self.key)) for name, one in readings.items()}
-        return replace(self.in_sample, readings=drawn)  # type: ignore[type-var]
+        drawn = {name: TableDraws(new_tables(one.counts, self.key)) for name, one in by_model.items()}
+        return replace(self.in_sample, by_model=drawn)  # type: ignore[type-var]
 
     def joint(self, first: str | Metric, second: str | Metric) -> JointEstimate | JointDensity:
         """Joint distribution of two metrics."""

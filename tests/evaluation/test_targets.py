@@ -106,7 +106,7 @@ def test_where_independence_has_no_answer_it_is_left_out_by_name(case, monkeypat
     said = (*found.warnings, *found.views[1])
     assert any("'independent' is left out" in w and "Class labels have switched" in w for w in said)
     assert found.interval_kind == "predictive" and found.assumed
-    assert list(found.in_sample.posterior.readings) == ["majority_vote"]
+    assert list(found.in_sample.posterior.by_model) == ["majority_vote"]
     report = jt.evaluate_labelers(labels)
     assert report.rows == () and any("'independent' is left out" in text for text in report.warnings)
     assert report.summary().startswith("Not identified: ")

@@ -163,7 +163,7 @@ def test_doubts_are_said():
     fit = fit_dawid_skene(labels)
     said = " ".join(fit.warnings)
     for part in (
-        "1 samples have no label",
+        "1 sample has no label",
         "more than two labels",
         "Class 2 is estimated to have no sample",
         "(2, 0)",
