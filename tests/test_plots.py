@@ -137,7 +137,7 @@ def test_metrics(results):
     result = results["bayes"]
     ax = plots.plot_metrics(result, ideal={"accuracy": 0.85})
     names = [text.get_text() for text in ax.get_yticklabels()]
-    assert names == ["accuracy", "precision", "recall", "false alarms", "F1"]
+    assert names == ["accuracy", "precision", "recall", "false positive rate (FPR)", "F1"]
     rows = -np.arange(5)
     means = [dist.mean for dist in result.metrics.values()]
     np.testing.assert_allclose(marks(ax, "o"), np.stack([means, rows], 1))
