@@ -20,7 +20,7 @@ from jtruth.evaluation.labelers import LabelerReport
 from jtruth.evaluation.parts import Assumption, Check
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.plots._parts import title
-from jtruth.plots.joint import _joint_regions
+from jtruth.plots.dists import _joint_regions
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import DensityEstimate, PmfEstimate
 from jtruth.tables.metrics import METRICS
