@@ -73,11 +73,11 @@ def _body(
     notes = [note for note in notes if len(note) <= _NOTE]
     for table in document.tables()[:1]:
         spare = sum(map(len, notes[:1])) if len(table.rows) > _BRIEF[0] else 0  # rows go before notes
-        for most in range(_BRIEF[0], _BRIEF[1], -1):
+        last = 0 if table.queue or table.by_name else _BRIEF[1]
+        for most in range(_BRIEF[0], last or 1, -1):
             out = table.shown(most, full=False)[2] if table.sequence else 0
             kept = tuple(c for c in table.columns if not (c.detail or (out and c.step)))
             brief, left = table._replace(columns=kept), words("summary(full=True)")
-            last = 0 if table.queue or table.by_name else _BRIEF[1]
             lines = ["", *table_lines(brief, width, (most, last), whole=False, left=left)]
             lines += [words(f"({number_of(out, 'more row')}: summary(full=True))")] if out else []
             if len(lines) + spare <= space:
