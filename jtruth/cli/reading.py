@@ -72,8 +72,9 @@ class Tables:
             plan, self.group_of = apply.by_group(table, self.plan, by)
             self.opened = self.opened._replace(plan=replace(plan, doubts=()))
         self.rows, args.how_read = self.opened.rows(), self.plan.sentence()
-        words = table.pick({"gold": name})[0] if (name := column_of(gold)) in table.header else ()
-        words = {str(one) for one in words if not says_nothing(str(one), self.plan)}
+        name = column_of(gold)
+        cells = () if name is None or name not in table.header else table.pick({"gold": name})[0]
+        words = {str(one) for one in cells if not says_nothing(str(one), self.plan)}
         self.labels = labels_of_rows(self.rows, self.plan, classes or words)
         if judged:
             kept = [t for t, name in enumerate(self.labels.worker_names) if name not in judged]
