@@ -1,4 +1,4 @@
-"""Where many people label: how long do evaluate, its picture, compare and clean take?
+"""Time of evaluate, its picture, compare and clean for crowds of labelers.
 
 Run: python -m benchmarks crowds [evaluate picture compare clean peers]
 One process, one thread, simulated crowds; CPU seconds of the second call (the first loads compiled programs).

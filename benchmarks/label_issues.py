@@ -424,7 +424,7 @@ def features_alone(folder=None, python=None, first=60, seeds=3):
     from sklearn.preprocessing import scale
 
     from jtruth.cleaning import ask, start
-    from jtruth.cleaning.request import crossed_probabilities, rates_of_one_label
+    from jtruth.cleaning.request import counted_by, crossed_probabilities
 
     for name, x, y in feature_sets(folder):
         x, classes, found = scale(x), y.max() + 1, []
@@ -443,7 +443,7 @@ def features_alone(folder=None, python=None, first=60, seeds=3):
             theirs = np.argsort(p[np.arange(z.size), z])[:budget]
             labels = jt.Labels.from_matrix(z[:, None], int(classes))
             p = crossed_probabilities(x, labels, seed)
-            noise, prior, _ = rates_of_one_label(labels, p, seed)
+            _, prior, _, noise = counted_by(labels, p, seed)
             state = start(x, labels, noise, prior, strategy="wrong_label", seed=seed, probabilities=p)
             ours = ask(state, budget).samples
             numbers, itself = [], by_cleanlab(python, x=x, one=z, seed=seed)

@@ -1,15 +1,13 @@
-"""Which annotation model predicts labels best? PSIS-LOO over samples, the true class summed out.
+"""`compare_models`: which annotation model predicts labels best, by PSIS-LOO over samples.
 
-Each sample in turn is left out, and its labels are predicted from the rest (Vehtari, Gelman and Gabry 2017);
-the expected log predictive density elpd is the sum over samples. Samples with equal labels have equal terms,
-which are computed once. Differences and their standard errors come from the pointwise values. They say which
-model describes the labels better, not which gives better metrics: look at the checks of every fit too. Beside
-them stands the evidence, log p(all labels) with everything unknown integrated out, by tempering the same
-density from the prior.
+Each sample in turn is left out, and its labels are predicted from the rest, with the true class summed out
+(Vehtari, Gelman and Gabry 2017). The expected log predictive density elpd is the sum over samples;
+differences and their standard errors come from the pointwise values. They show which model describes the
+labels better, not which gives better metrics: see the checks of every fit too. The evidence, log p(all
+labels) with all unknowns integrated out, is computed by tempering from the prior.
 
-`to_datatree` hands any fit with draws over to ArviZ. Its dimension of samples is "task", because ArviZ uses
-"sample" for draws, and that of what labelers said is "labeled_as", since `arviz_stats.summary` makes an axis
-"label" of its own and stops where there is one.
+`to_datatree` exports any fit with draws to ArviZ. Its dimension of samples is "task", because ArviZ uses
+"sample" for draws, and that of labels is "labeled_as", because `arviz_stats.summary` makes an axis "label".
 
     tree = to_datatree(fit)
     arviz_stats.summary(tree); arviz_stats.loo(tree); arviz_plots.plot_trace(tree)
@@ -39,7 +37,7 @@ if TYPE_CHECKING:
     from jtruth.learning.annotation.bayes import NutsFit
 
 STANDARD_MODELS = ("dawid_skene", "hierarchical_dawid_skene", "one_coin", "pooled", "item_difficulty")
-# Below it models predict alike, and standard errors are too small (Sivula et al. 2020).
+# Below it models predict equally well, and standard errors are too small (Sivula et al. 2020).
 _SMALL_DIFFERENCE = 4.0
 _STANDARD_ERRORS = 2.0
 _FEW_SAMPLES = 100
@@ -47,7 +45,7 @@ _FEW_SAMPLES = 100
 
 @dataclass(frozen=True, repr=False)
 class ModelComparison(Answer):
-    """Models in order of elpd. `told_apart` says which are worse than the first beyond doubt."""
+    """Models in order of elpd. `told_apart` marks those that are clearly worse than the first."""
 
     names: tuple[str, ...]
     loo: tuple[LeaveOneOut, ...]
@@ -61,7 +59,7 @@ class ModelComparison(Answer):
     evidence: tuple[tuple[float, float] | None, ...] = ()
 
     def blocks(self) -> Document:
-        """The question, the answer and what stands behind it, for all faces."""
+        """Build the document of the result."""
         known = self.evidence or (None,) * len(self.names)
         rows = [
             {"name": name, "elpd": loo.elpd, "se": loo.se, "p_loo": loo.p_loo, "num_bad": loo.num_bad,
@@ -107,17 +105,17 @@ def compare_models(
 
     Args:
         labels: noisy labels.
-        key: of whatever is drawn: a whole number or a JAX key; 0 if None.
+        key: seed of all random draws: a whole number or a JAX key; 0 if None.
         models: names (see `jtruth.learning.annotation.functions.SPECS`), functions of `jtruth.models` or of
             your own (docs/your_own_model.md), or fits of the same labels: `NutsFit`, or `JointPosterior`
-            with `Effort(pointwise=True)`. A mapping gives them names of your own.
-        settings: of NUTS, for the names and your own models; its `progress` is of any sampler.
-        nuts: whether names and your own models are sampled by NUTS. False: by tempering, whose one run gives
-            both draws and evidence in a fraction of the time; NUTS for a model too large to be tempered.
-            None: by NUTS only where `settings` say how it is to run.
+            with `Effort(pointwise=True)`. A mapping gives them other names.
+        settings: of NUTS, for names and functions; its `progress` is for any sampler.
+        nuts: whether names and functions are sampled by NUTS. False: by tempering, whose one run gives both
+            draws and evidence in a fraction of the time (NUTS if the model is too large). None: by NUTS only
+            if `settings` are given.
 
     Returns:
-        `ModelComparison`; print it for a table. Models are ordered; `verdict` says what the order is worth.
+        `ModelComparison`; print it for a table. Models are ordered; `verdict` says whether they differ.
 
     Raises:
         ValueError: fewer than two models, a model twice, or a fit of other labels.
@@ -165,8 +163,7 @@ def compare_models(
 def leave_one_out(fit: "NutsFit | JointPosterior") -> LeaveOneOut:
     """Leave-one-out log predictive density of one fit by PSIS (Vehtari, Gelman and Gabry 2017).
 
-    One term for each sample. ValueError for a `JointPosterior` that was fitted without
-    `Effort(pointwise=True)`.
+    One term for each sample. ValueError for a `JointPosterior` without `Effort(pointwise=True)`.
     """
     rows = fit.pointwise if isinstance(fit, JointPosterior) else fit.pointwise()
     if rows is None:
@@ -179,7 +176,7 @@ def _loo(rows: RowLikelihood) -> LeaveOneOut:
 
 
 def _ordered(compared: list[tuple], key: Stated, tasks: tuple | None) -> ModelComparison:
-    """Models (name, terms, warnings, evidence) by elpd, differences to the first, and what they are worth."""
+    """Order models (name, terms, warnings, evidence) by elpd, with differences to the first."""
     names, loo, warnings, known = zip(*sorted(compared, key=lambda one: -one[1].elpd), strict=True)
     pairs = [sum_and_error(one.pointwise - loo[0].pointwise) for one in loo]
     apart = tuple(-d > max(_SMALL_DIFFERENCE, _STANDARD_ERRORS * se) for d, se in pairs)
@@ -234,7 +231,7 @@ def to_datatree(fit: Any, labels: Labels | None = None) -> Any:
     Args:
         fit: `NutsFit` of an annotation model, `JointPosterior`, tables by NUTS, or `NutsRun`. The draws of a
             `JointPosterior` are those with matrices and, with `Effort(pointwise=True)`, log-likelihoods.
-        labels: those that a `JointPosterior` was fitted to, for names; not for other fits.
+        labels: of a `JointPosterior`, for names; not for other fits.
 
     Returns:
         `xarray.DataTree`. The log-likelihood of N samples takes 8 N bytes a draw.

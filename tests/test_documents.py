@@ -61,11 +61,11 @@ def test_the_noise_model_to_copy_works_everywhere(tmp_path):
     for what in ("shared_errors", "hard_samples", "labeler_dependence"):
         # They learn error rates under an assumption; rates that are given leave nothing to learn.
         with pytest.raises(ValueError, match=f"'{what}' needs learned error rates"):
-            exact.sensitivity(what)
-    twice = exact.sensitivity("error_rates", values=[0.5, 2.0])
+            exact.sensitivity_analysis(what)
+    twice = exact.sensitivity_analysis("error_rates", values=[0.5, 2.0])
     same = jt.evaluate(data.y_pred, labels, noise=model.scaled(2.0), prior=prior)
     assert twice.metrics["accuracy"][-1].mean == pytest.approx(same.accuracy.mean, abs=4e-3)  # 4000 draws
-    shares = exact.sensitivity("prior", values=[0.3, 0.5]).metrics["accuracy"]
+    shares = exact.sensitivity_analysis("prior", values=[0.3, 0.5]).metrics["accuracy"]
     assert np.isfinite([dist.mean for dist in shares]).all()
 
     matrices = ConfusionMatrices(model.strata(None).rows[0])  # the same distribution in another form

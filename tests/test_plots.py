@@ -1,4 +1,4 @@
-"""Pictures hold what they should: the posterior, the true value, names on the axes; and what answers say."""
+"""Pictures: the posterior, the true value, names on the axes; and the pictures of answers."""
 
 from dataclasses import replace
 
@@ -23,9 +23,8 @@ from jtruth.plots._parts import title
 from jtruth.plots.joint import _joint_regions
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import DensityEstimate, PmfEstimate
-from jtruth.tables.joint import JointDensity, JointEstimate
 from jtruth.tables.metrics import METRICS
-from jtruth.tables.posterior import RangeEstimate
+from jtruth.tables.posterior import JointDensity, JointEstimate, RangeEstimate
 from jtruth.testing import curve_density
 from jtruth.testing.binary.empirical_bayes import point_estimate
 from jtruth.testing.steps import FixedPoint

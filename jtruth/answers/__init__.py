@@ -1,4 +1,4 @@
-"""What an answer is made of, and its faces: terminal, JSON, HTML, data frames. Pictures: `jtruth.plots`."""
+"""Results as documents, and their output: terminal, JSON, HTML, data frames. Pictures: `jtruth.plots`."""
 
 from jtruth.answers.answer import Answer
 from jtruth.answers.blocks import (
@@ -21,21 +21,6 @@ from jtruth.answers.blocks import (
 from jtruth.answers.data import dist_row
 
 __all__ = [
-    "Answer",
-    "Check",
-    "Column",
-    "Curve",
-    "Document",
-    "Matrix",
-    "Note",
-    "Notes",
-    "Queue",
-    "Table",
-    "check_notes",
-    "dist_row",
-    "facts",
-    "finding_notes",
-    "how",
-    "sentence_notes",
-    "warning_notes",
+    "Answer", "Check", "Column", "Curve", "Document", "Matrix", "Note", "Notes", "Queue", "Table",
+    "check_notes", "dist_row", "facts", "finding_notes", "how", "sentence_notes", "warning_notes",
 ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""`Answer`: what every answer can do with its blocks. A room says `blocks`, and all faces follow."""
+"""`Answer`: the base class of all results. A result defines `blocks`; every output follows from it."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ from jtruth.answers.terminal import terminal_text
 
 
 class Record(dict):
-    """A row of an answer: a dictionary whose keys are attributes too, `report.rows[0].accuracy`."""
+    """A row of a result: a dictionary whose keys are attributes too, `report.rows[0].accuracy`."""
 
     def __getattr__(self, name: str) -> Any:
         if name not in self:
@@ -23,7 +23,7 @@ class Record(dict):
 
 
 class Answer(ABC):
-    """A question with its answer. `print` it; or `summary`, `to_dict`, `to_frame`, `report`, `plot`."""
+    """A question and its result. `print` it; or `summary`, `to_dict`, `to_frame`, `report`, `plot`."""
 
     __slots__ = ()
 
@@ -34,14 +34,14 @@ class Answer(ABC):
 
     @abstractmethod
     def blocks(self) -> Document:
-        """The question, the answer and what stands behind it, for all faces."""
+        """Build the document of the result."""
 
     def brief(self) -> Document:
-        """At least what a brief text shows, where the rest would have to be computed first."""
+        """Build the part of the document that a brief text shows."""
         return self.blocks()
 
     def with_warnings(self, sentences: Iterable[str]) -> Any:
-        """The same answer with more warnings, before its own."""
+        """The same result with more warnings, before its own."""
         answer: Any = self
         return replace(answer, warnings=tuple(dict.fromkeys((*sentences, *answer.warnings))))
 
@@ -49,10 +49,10 @@ class Answer(ABC):
     __repr__ = one_line
 
     def summary(self, *, full: bool = False, width: int | None = None) -> str:
-        """The answer as text.
+        """The result as text.
 
         Args:
-            full: all of it; else the sentence, the first table and the notes that matter most.
+            full: all of it; else the headline, the first table and the most important notes.
             width: of a line; that of the terminal if None, or 80.
         """
         return terminal_text(self.blocks() if full else self.brief(), full=full, width=width)
@@ -61,10 +61,10 @@ class Answer(ABC):
         return self.summary()
 
     def to_dict(self, level: float | None = None) -> dict[str, Any]:
-        """Everything as plain numbers, lists and strings (NaN becomes None).
+        """The result as plain numbers, lists and strings (NaN becomes None).
 
         Args:
-            level: of the intervals, where the answer can change it; as it was asked for if None.
+            level: of the intervals, if the result can change it; None: unchanged.
         """
         if level is None:
             return answer_dict(self.blocks())
@@ -76,7 +76,7 @@ class Answer(ABC):
         return again(level).to_dict()
 
     def to_frame(self, backend: str | None = None, table: str | None = None) -> Any:
-        """A table, the first if None, as a data frame.
+        """A table of the result as a data frame, the first if None.
 
         Args:
             backend: "pandas", "polars" or "pyarrow"; the first that is installed if None.
@@ -85,7 +85,7 @@ class Answer(ABC):
         return answer_frame(self.blocks() if table else self.brief(), backend, table)
 
     def report(self, path: str | PathLike, *, paper: bool = False) -> None:
-        """Write one HTML file with pictures; `paper`: for a supplement, with a reference and no advice."""
+        """Write one HTML file with pictures; `paper`: for a supplement, with a reference, without advice."""
         write_page(path, self.blocks(), paper=paper)
 
     def _repr_html_(self) -> str:

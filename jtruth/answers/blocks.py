@@ -1,10 +1,9 @@
-"""What an answer is made of: a question, a sentence, and named blocks of plain text and plain numbers.
+"""Blocks of a document: a question, a headline, and named blocks of plain text and numbers.
 
-A room fills blocks once, from its numbers; the faces (`terminal`, `as_json`, `html`, `frames`, and the
-pictures of `jtruth.plots`) are written once, for all of them. A row of a table is what the JSON holds of it,
-and its columns choose what of it is document, so that no face can say another number than another. No block
-holds markup, so that no name of a user can become some. Long lists are cut by `few`, with a word that says
-so; the JSON has all.
+A result fills blocks once; the outputs (`terminal`, `data`, `html`, and the pictures of `jtruth.plots`) are
+the same for all results. A row of a table is its JSON, and the columns select what is shown, so that all
+outputs have the same numbers. Blocks have no markup, so names of users cannot become some. `few` shortens
+long lists and says so; the JSON has all.
 """
 
 import math
@@ -29,16 +28,16 @@ class Column(NamedTuple):
     title: str = ""
     ends: tuple[Path, Path] | None = None
     form: str = ".3f"
-    step: bool = False  # says something of the row above: not where rows between are left out
-    detail: bool = False  # not in a brief answer
+    step: bool = False  # compares with the row above: omitted if rows between are
+    detail: bool = False  # not in a brief text
 
     __repr__ = one_line
 
 
 class Table(NamedTuple):
-    """Rows named by their value at `key`, the one that matters most first.
+    """Rows named by their value at `key`, the most important first.
 
-    In the JSON it is a list of its rows, or with `by_name` an object; without `name` it is not there, since
+    In the JSON it is a list of its rows, or with `by_name` an object; without `name` it is omitted, because
     its numbers are in another block.
     """
 
@@ -48,17 +47,17 @@ class Table(NamedTuple):
     columns: tuple[Column, ...]
     rows: Sequence[Row]
     note: str = ""
-    cross: Path = ""  # of the number that a naive rule says: a cross in pictures
-    unit: tuple[float, float] | None = (0.0, 1.0)  # where the numbers live: no axis leaves it
-    missing: str = "-"  # what stands where there is no number
+    cross: Path = ""  # of a naive estimate: a cross in pictures
+    unit: tuple[float, float] | None = (0.0, 1.0)  # range of the numbers, which no axis exceeds
+    missing: str = "-"  # text of a missing number
     by_name: bool = False
-    aside: tuple[str, ...] = ()  # values that the JSON holds elsewhere
+    aside: tuple[str, ...] = ()  # values that are elsewhere in the JSON
     say: Callable[[Any], str] = plain  # from the name of a row to words
-    queue: bool = False  # rows are to be done, the first first
-    order: Sequence[int] = ()  # of the rows on a screen, where it is another than in the JSON
-    draw: str = ""  # the only column that a picture draws; else those with an interval, or of numbers
+    queue: bool = False  # rows are tasks, the first first
+    order: Sequence[int] = ()  # of the rows on a screen, if not that of the JSON
+    draw: str = ""  # the only column in pictures; else those with an interval, or numbers
     head: str = ""  # over the names of the rows
-    sequence: bool = False  # rows stand in time, say: they keep their order, and all are shown in full
+    sequence: bool = False  # ordered rows (in time): they keep their order, and all are shown in full
 
     __repr__ = one_line
 
@@ -69,7 +68,7 @@ class Table(NamedTuple):
     def shown(
         self, most: int = MOST_ROWS, last: int = LAST_ROWS, full: bool = True
     ) -> tuple[list[Row], list[Row], int]:
-        """Rows as they are shown: see `few`; of a sequence ends, those of `order`, some between."""
+        """Rows on a screen: see `few`; of a sequence the ends, those of `order`, and some between."""
         if not self.sequence:
             return few([self.rows[k] for k in self.order] if len(self.order) else self.rows, most, last)
         size, order = len(self.rows), self.order or range(len(self.rows))
@@ -81,7 +80,7 @@ class Table(NamedTuple):
         return [self.rows[k] for k in sorted(kept)], [], size - len(kept)
 
     def bars(self) -> list[Column]:
-        """Columns that are drawn: of those with an interval the one that is asked for, or all."""
+        """Columns that are drawn: of those with an interval `draw`, or all."""
         known = lambda one: any(v is not None for row in self.rows for v in value_of(one, row))  # noqa: E731
         ends = [one for one in self.columns if one.ends is not None and known(one)]
         return [one for one in ends if self.draw and self.draw in (one.name, one.name[0])] or ends
@@ -103,12 +102,12 @@ class Matrix(NamedTuple):
     __repr__ = one_line
 
     def text(self, a: int, b: int) -> str:
-        """A cell: mean [low, high]."""
+        """Text of a cell: mean [low, high]."""
         return cell_text([self.cells[k][a][b] for k in ("mean", "low", "high")], ".0f")
 
 
 class Curve(NamedTuple):
-    """Lines over two axes, or points if not `line`: by name x, mean, and perhaps low and high of each."""
+    """Lines, or points if not `line`: by name x, mean, and perhaps low and high."""
 
     name: str
     title: str
@@ -118,12 +117,12 @@ class Curve(NamedTuple):
     note: str = ""
     diagonal: bool = False
     line: bool = True
-    named: Mapping[float, str] = {}  # of what stands at x, in their order
+    named: Mapping[float, str] = {}  # names of x values, in their order
 
     __repr__ = one_line
 
     def ticks(self, most: int = 5) -> list[tuple[float, str]]:
-        """Some names of `named` that find room on an axis."""
+        """Names of `named` that fit on an axis."""
         x, found = list(self.named), []
         for place in x:
             if not found or place - found[-1][0] >= (x[-1] - x[0]) / most:
@@ -132,12 +131,12 @@ class Curve(NamedTuple):
 
 
 class Note(NamedTuple):
-    """A sentence to be heeded, and how much: see `SIGNS`."""
+    """A sentence and its importance: see `SIGNS`."""
 
     sign: str
     text: str
     name: str = ""
-    data: Any = None  # what the JSON holds of it; the text if None
+    data: Any = None  # value in the JSON; the text if None
 
     __repr__ = one_line
 
@@ -158,10 +157,10 @@ _OF_VERDICT = {words: sign for sign, (_, words) in SIGNS.items() if words}
 
 
 class Check(NamedTuple):
-    """What was looked at, and what was seen.
+    """A check and its verdict.
 
-    The verdict is "look first" (stands above the answer), "does not fit", "cannot be seen", "fits", or "worth
-    knowing" (spoils nothing).
+    The verdict is "look first" (an alarm above the result), "does not fit", "cannot be seen", "fits", or
+    "worth knowing" (no problem).
     """
 
     name: str
@@ -172,7 +171,7 @@ class Check(NamedTuple):
 
 
 class Notes(NamedTuple):
-    """Sentences below one another: a list in the JSON."""
+    """A list of sentences, also in the JSON."""
 
     name: str
     title: str
@@ -181,63 +180,69 @@ class Notes(NamedTuple):
     __repr__ = one_line
 
 
-Facts = dict[str, Any]  # values of the JSON that no other block holds, by name
+Facts = dict[str, Any]  # further values of the JSON, by name
 Block = Table | Matrix | Curve | Notes | Facts
 
 
 class Document(NamedTuple):
-    """A question, its answer, and what stands behind it."""
+    """A question, its answer, and the blocks behind it."""
 
     question: str
     about: str  # the data in a line
     sentence: str  # the answer
     blocks: tuple[Block, ...]
-    alarms: tuple[str, ...] = ()  # stand above the answer: numbers below mean nothing
-    doubt: str = ""  # the loudest
-    next: str = ""  # the command worth running next, with a comment; one to run after it on a second line
+    doubt: str = ""  # the most important one
+    next: str = ""  # the next command, with a comment; one to run after it on a second line
     lines: tuple[str, ...] = ()  # below the answer, a line each
     doubt_sign: str = "bad"
 
     __repr__ = one_line
 
+    @property
+    def alarms(self) -> tuple[str, ...]:
+        """Sentences above the answer: the numbers below them are meaningless."""
+        notes = (note for one in self.blocks if isinstance(one, Notes) for note in one.items)
+        texts = (note.text for note in notes if note.sign == "alarm")
+        return tuple(dict.fromkeys(text if text.startswith(LOOK) else f"{LOOK}{text}." for text in texts))
+
     def tables(self) -> list[Table]:
-        """Those that have a row."""
+        """Tables with at least one row."""
         return [one for one in self.blocks if isinstance(one, Table) and one.rows]
 
     def notes(self) -> list[Note]:
-        """All but how it was computed, those that matter most first."""
+        """Notes except those on the computation, the most important first."""
         notes = (note for one in self.blocks if isinstance(one, Notes) for note in one.items)
         kept = [note for note in notes if note.sign != "how"]
         return sorted(kept, key=lambda note: list(SIGNS).index(note.sign))
 
     def more(self, *blocks: Block, next: str = "") -> "Document":
-        """The same answer with more blocks and a command."""
+        """The same document with more blocks and a command."""
         return self._replace(blocks=(*self.blocks, *blocks), next=next or self.next)
 
 
 def dist_column(name: str, title: str, form: str = ".3f") -> Column:
-    """Mean and interval of a distribution that a row holds under its name."""
+    """Mean and interval of a distribution that a row has under its name."""
     return Column((name, "mean"), title, ((name, "low"), (name, "high")), form)
 
 
 def facts(**values: Any) -> Facts:
-    """Values of the JSON that no other face shows."""
+    """Values that only the JSON has."""
     return values
 
 
 def facts_of(answer: Any, *names: str, within: str = "") -> Facts:
-    """Values of the JSON that are attributes of an answer; `within`: the object that they stand in."""
+    """Attributes of a result that only the JSON has; `within` is the object that contains them."""
     prefix = f"{within}." if within else ""
     return {prefix + name: getattr(answer, name) for name in names}
 
 
 def how(*items: tuple[str, str], title: str = "How it was computed") -> Notes:
-    """How an answer was computed, a name and a text each; what is empty is left out."""
+    """Notes on the computation, a name and a text each; empty ones are omitted."""
     return Notes("", title, [Note("how", text, name) for name, text in items if text])
 
 
 def check_notes(checks: Sequence[Check]) -> Notes:
-    """Checks, the loud ones first."""
+    """Notes on checks, failed ones first."""
     items = [
         Note(_OF_VERDICT.get(one.verdict, "bad"), one.message, one.name,
              {name: None if _is_nan(value) else value for name, value in one._asdict().items()})
@@ -247,7 +252,7 @@ def check_notes(checks: Sequence[Check]) -> Notes:
 
 
 def warning_notes(warnings: Sequence[str]) -> Notes:
-    """Warnings, and what was said when tables were read; alarms stand above the answer (and in the JSON)."""
+    """Warnings, and notes on reading; alarms are above the result (and in the JSON)."""
 
     def sign(text: str) -> str:
         kinds = {Read: "read", Tip: "do"}
@@ -257,12 +262,12 @@ def warning_notes(warnings: Sequence[str]) -> Notes:
 
 
 def sentence_notes(name: str, title: str, sentences: Sequence[str], sign: str = "say") -> Notes:
-    """Sentences of one sign."""
+    """Sentences with the same sign."""
     return Notes(name, title, [Note(sign, text) for text in sentences])
 
 
 def finding_notes(findings: Sequence[Check], name: str = "suspicious") -> Notes:
-    """What is odd in the labels, in the words of `inspect_labels`."""
+    """Unusual patterns in the labels, in the words of `inspect_labels`."""
     items = [
         Note("look", one.message, one.name.replace("_", " "), {"name": one.name, "message": one.message})
         for one in findings
@@ -271,7 +276,7 @@ def finding_notes(findings: Sequence[Check], name: str = "suspicious") -> Notes:
 
 
 def few(rows: Sequence[T], most: int = MOST_ROWS, last: int = LAST_ROWS) -> tuple[list[T], list[T], int]:
-    """(first rows, last rows, number left out between them) of a list that may be long.
+    """(first rows, last rows, number left out between them) of a long list.
 
     >>> few([1, 2, 3, 4, 5, 6], most=3, last=1)
     ([1, 2], [6], 3)
@@ -282,7 +287,7 @@ def few(rows: Sequence[T], most: int = MOST_ROWS, last: int = LAST_ROWS) -> tupl
 
 
 def at(row: Any, path: Path) -> Any:
-    """The value at a path; None where there is none."""
+    """The value at a path; None if there is none."""
     for name in (path,) if isinstance(path, str) else path:
         row = row.get(name) if isinstance(row, Mapping) else None
     return row
@@ -334,7 +339,7 @@ def share_text(values: Sequence[Any], kind: str = "") -> str:
 
 
 def number(value: Any, form: str = ".3f") -> str:
-    """A number in a form of `format`; a dash where there is none.
+    """A number in a form of `format`; a dash if there is none.
 
     >>> number(0.5), number(None), number(float("nan")), number(True), number("text")
     ('0.500', '-', '-', 'yes', 'text')

@@ -1,6 +1,6 @@
-"""An answer as data: plain numbers, lists and strings for JSON, and rows of data frames of any library.
+"""Results as data: plain numbers, lists and strings for JSON, and data frames of any library.
 
-No library of data frames is imported before somebody asks.
+Libraries of data frames are imported on first use.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ SCHEMA = 1  # of the JSON; larger where a name changes its meaning or goes away
 
 
 def answer_dict(document: Document) -> dict[str, Any]:
-    """The answer by the names of its blocks; a name with a point is inside another."""
+    """The result by the names of its blocks; a name with a point is inside another."""
     answer: dict[str, Any] = {
         "jtruth": __version__,
         "schema": SCHEMA,
@@ -53,7 +53,7 @@ def _without(row: Mapping[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
 
 
 def _put(tree: dict[str, Any], path: list[str], value: Any) -> None:
-    """Put a value at its place; objects of the same name are one."""
+    """Put a value at its place; objects of the same name are merged."""
     *folders, name = path
     for folder in folders:
         tree = tree.setdefault(folder, {})
@@ -62,7 +62,7 @@ def _put(tree: dict[str, Any], path: list[str], value: Any) -> None:
 
 
 def dist_row(dist: Any, level: float) -> dict[str, Any]:
-    """Mean, mode, sd, shortest interval and the probability that the number is defined, of an `Estimate`."""
+    """Mean, mode, sd, shortest interval and P(defined) of an `Estimate`."""
     names = ("mean", "mode", "sd", "low", "high", "probability_defined")
     if dist.mean != dist.mean:  # never defined: there is no more to ask
         return dict.fromkeys(names) | {"probability_defined": plain_json(dist.probability_defined)}
@@ -76,7 +76,7 @@ BACKENDS = ("pandas", "polars", "pyarrow")
 
 
 def frame(rows: Sequence[Mapping[str, Any]], backend: str | None = None) -> Any:
-    """Rows, all with the same names, as a data frame; `backend` None: the first library that is installed.
+    """Rows with the same names as a data frame; `backend` None: the first installed library.
 
     Raises:
         ValueError: no such library, or no row.
@@ -94,7 +94,7 @@ def frame(rows: Sequence[Mapping[str, Any]], backend: str | None = None) -> Any:
 
 
 def answer_frame(document: Document, backend: str | None = None, table: str | None = None) -> Any:
-    """A table of an answer (the first if None) as a data frame: all numbers of its rows."""
+    """A table of a result (the first if None) as a data frame: all numbers of its rows."""
     tables = {one.name: one for one in document.tables() if one.name}
     if table is not None and table not in tables:
         there = ", ".join(map(repr, tables)) or "none"
@@ -110,9 +110,7 @@ def table_rows(table: Table) -> list[dict[str, Any]]:
     rows = [{table.key: row[table.key]} | dict(_flat(row, "")) for row in table.rows]
     names = dict.fromkeys(name for row in rows for name in row)
     folders = {n for n in names if any(other.startswith(f"{n}_") for other in names)}
-    empty = {
-        n for n in folders if all(row.get(n) is None for row in rows)
-    }  # a distribution that is missing somewhere
+    empty = {n for n in folders if all(row.get(n) is None for row in rows)}  # missing distributions
     return [{name: row.get(name) for name in names if name not in empty} for row in rows]
 
 

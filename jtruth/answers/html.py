@@ -1,9 +1,8 @@
-"""A page as one HTML file: no network, no script, pictures inside, light, dark and on paper.
+"""A document as one HTML file: no network, no script, pictures inside, light, dark and on paper.
 
-Every text is escaped here, in one function, and what cannot be printed is written as an escape; a policy in
-the head forbids the browser to load or run anything, so that even a mistake here could not. Long sentences
-and lists are cut with a word that says so: a page stays below 300 kB whatever it is about. Pictures are SVG
-that takes its colours from the page, made of numbers: names of users stand in the table around them.
+Every text is escaped in one function, unprintable characters too; a policy in the head forbids loading or
+running anything. Long sentences and lists are shortened, so a page stays below 300 kB. Pictures are SVG in
+the colors of the page and have numbers only: names are in the table around them.
 """
 
 import math
@@ -48,7 +47,7 @@ _SHADES = "".join(
 
 
 def _stacked(of: str) -> str:
-    """A row under the other: name, bar, and a line for each number with the title of its column."""
+    """Style of a narrow table: name, bar, and a line for each number with the title of its column."""
     return f"""{of} tr{{display:block;border-bottom:1px solid var(--line);max-width:32rem}}
 {of} thead th:not(.pic),{of} thead .pic~.pic,{of} .none{{display:none}}{of} thead .pic{{font-size:0}}
 {of} th,{of} td{{border:0;display:flex;flex-wrap:wrap;justify-content:space-between;column-gap:.8rem}}
@@ -107,7 +106,7 @@ tr,svg,.answer,.doubt{{break-inside:avoid}}
 Words = Callable[[str], str]  # from the library's sentences to the reader's, as the command line has its own
 
 _LONGEST, _MOST_NOTES, _BRIEF_NOTES = 1000, 30, 3
-_MANY = 5  # columns of numbers that stand beside each other only on a wide screen
+_MANY = 5  # columns of numbers above which a narrow screen stacks them
 _MOST_COLUMNS, _MOST_SQUARE, _MOST_ERRORS = 12, 12, 25
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 _ADVICE = r"(?<![\w-])--\w|\bjtruth[ .][a-z]|\b\w+=[\w.'\[]"
@@ -117,9 +116,9 @@ _CITE = f"jtruth {__version__}, a Python package by its authors. Its README list
 def page_html(
     document: Document, *, made: Sequence[tuple[str, str]] = (), words: Words = str, paper: bool = False
 ) -> str:
-    """The answer as an HTML file; `made`: how, beside versions; `words` puts sentences for this reader.
+    """The document as an HTML file; `made`: how, besides versions; `words` rephrases sentences.
 
-    `paper`: for the supplement of a paper, with a reference and without advice on what to type or do next.
+    `paper`: for the supplement of a paper, with a reference and without advice.
     """
     say = (lambda text: _without_advice(words(text))) if paper else words
     made = [one for one in made if not (paper and one[0] == "command")]
@@ -151,7 +150,7 @@ def write_page(path: str | PathLike, document: Document, **options: Any) -> None
 
 
 def _without_advice(text: str) -> str:
-    """The sentences of a text, and their parentheses, that name no command or option.
+    """The sentences of a text, and their parentheses, without commands and options.
 
     >>> _without_advice("Positive class: pass (to change: --positive fail). Verify more: jtruth ask a.csv.")
     'Positive class: pass.'
@@ -164,7 +163,7 @@ def _without_advice(text: str) -> str:
 
 
 def notebook_html(document: Document) -> str:
-    """The sentence, the first table and the notes that matter most, for the cell of a notebook."""
+    """The headline, the first table and the most important notes, for a notebook."""
     lines = [f"<p><b>{_text(text)}</b></p>" for text in (*document.alarms, document.sentence)]
     lines += [f"<p>{_text(text)}</p>" for text in document.lines]
     lines += [_table(table, [], (0.0, 1.0)) for table in document.tables()[:1]]
@@ -173,7 +172,7 @@ def notebook_html(document: Document) -> str:
 
 
 def _text(text: str) -> str:
-    """Text of anybody as text and nothing else."""
+    """Escaped text."""
     text = escaped(str(text))
     if len(text) > _LONGEST:
         text = f"{text[:_LONGEST]} ... ({len(text) - _LONGEST} more characters)"
@@ -181,7 +180,7 @@ def _text(text: str) -> str:
 
 
 def _name(text: str) -> str:
-    """A name in a table, cut where it is long, with a direction of its own."""
+    """A name in a table, shortened if it is long, with its own text direction."""
     return f"<bdi>{_text(plain(text))}</bdi>"
 
 
@@ -196,7 +195,7 @@ def _versions() -> str:
 
 
 def _block(block: Block, words: Words, tables: Sequence[Table], paper: bool) -> str:
-    """A block as HTML; empty where it says nothing. Of `tables` those with the same unit share an axis."""
+    """A block as HTML, empty without content; of `tables` those with the same unit share an axis."""
     match block:
         case Table() if block.rows:
             alike = [one for one in tables if one.unit is not None and one.unit == block.unit]
@@ -226,7 +225,7 @@ def _rows(head: str, rows: Sequence[str], kind: str = "") -> str:
 
 
 def _table(table: Table, bars: Sequence[Column], ends: tuple[float, float]) -> str:
-    """A table with a picture of every interval of `bars`: before the number of the only one, else below."""
+    """A table with pictures of the intervals of `bars`: before the number if there is one, else below."""
     columns, alone = table.columns[:_MOST_COLUMNS], len(bars) == 1
     width, left, unit = _WIDTH if alone else _WIDTH // 2, len(table.columns) - len(columns), table.unit
     first, last, out = table.shown()
@@ -264,7 +263,7 @@ def _table(table: Table, bars: Sequence[Column], ends: tuple[float, float]) -> s
 
 
 def _matrix(block: Matrix) -> str:
-    """The matrix, or of a large one its largest cells beside the diagonal."""
+    """The matrix, or of a large one its largest off-diagonal cells."""
     if max(len(block.rows), len(block.columns)) > _MOST_SQUARE:
         pairs = off_diagonal(block)
         rows = [_row([_name(block.rows[a]), _name(block.columns[b]), _text(block.text(a, b))])
@@ -308,11 +307,11 @@ def _notes(items: Sequence[Note], words: Words) -> str:
 
 _WIDTH, _HEIGHT, _SIDE = 288, 26, 14
 _ZOOM = 0.3  # of the unit
-_CHART = (560, 360, 56, 42)  # width, height, room for the axes at the left and below
+_CHART = (560, 360, 56, 42)  # width, height, margins of the axes at the left and below
 
 
 def axis_of(block: Table, *others: Table) -> tuple[float, float]:
-    """Ends of an axis that holds every number of all bars: the unit, or less than `_ZOOM` of it."""
+    """Ends of an axis for every number of all bars: the unit, or less than `_ZOOM` of it."""
     every = [(one, row) for one in (block, *others) for row in one.rows]
     crosses = [at(row, one.cross) for one, row in every if one.cross and one.bars()]
     drawn = [v for one, row in every for column in one.bars() for v in value_of(column, row)]
@@ -352,7 +351,7 @@ def axis_svg(ends: tuple[float, float], width: int = _WIDTH) -> str:
 
 
 def bar_svg(values: Sequence[Any], ends: tuple[float, float], width: int = _WIDTH) -> str:
-    """Mean, interval and cross of one row: `values` are mean, low, high, other; None where not known."""
+    """Mean, interval and cross of one row: `values` are mean, low, high, other; None if unknown."""
     mean, low, high, other = values
     place = partial(_place, ends=ends, width=width)
     parts = [
@@ -383,7 +382,7 @@ def _known(value: Any) -> TypeGuard[float]:
 
 
 def curve_svg(block: Curve) -> str:
-    """Lines, points, bands and axes of a chart; points that are not finite are left out."""
+    """Lines, points, bands and axes of a chart; points that are not finite are omitted."""
     width, height, left, below = _CHART
     series = block.series.values()
     across = _ends([x for points in series for x in points["x"]])

@@ -1,16 +1,16 @@
-"""A gate for continuous integration: is a requirement of an answer met, and how probable is that?
+"""A gate for continuous integration: whether a result meets a requirement, and with what probability.
 
     requirement = NAME OP LIMIT | NAME OP NAME        OP = >= > <= <        LIMIT = .8 or 80%
 
-What a NAME may be says the answer: a class of `prevalence`, a metric of `evaluate` ("recall[disease]"), a
-classifier of `compare` ("m1", "m1 - m2"). The probability is that of the distribution whose interval is
-printed. A requirement is met where it has at least the probability `confidence`, not met where its opposite
-has; else the data cannot decide.
+A NAME depends on the result: a class of `prevalence`, a metric of `evaluate` ("recall[disease]"), a
+classifier of `compare` ("m1", "m1 - m2"). The probability is that of the distribution of the printed
+interval. A requirement is met if its probability is at least `confidence`, not met if that of its opposite
+is; otherwise the data cannot decide.
 
-How much gold would decide follows from the square-root rule, as in a power calculation: with standard
-deviation s by n verified items a distance d from the limit needs about n (z s / d)^2 of them, z the normal
-quantile of `confidence`. Without gold s^2 n is the variance that one verified item has, x (1 - x) of a share
-x, half-way to the limit.
+The gold that would decide follows from the square-root rule of a power calculation: with standard deviation s
+from n verified items, a distance d from the limit needs about n (z s / d)^2 of them, z the normal quantile of
+`confidence`. Without gold, s^2 n is the variance of one verified item, x (1 - x) of a share x halfway to the
+limit.
 """
 
 import re
@@ -36,7 +36,7 @@ _FORM = "write NAME >= LIMIT with one of >= > <= <, such as {!r}"
 
 
 class Quantity(NamedTuple):
-    """A number that a requirement may be about."""
+    """A number for a requirement."""
 
     dist: Any  # an `Estimate`
     variance: float = float("nan")  # that one verified item would have; NaN: as it has of a share
@@ -46,12 +46,12 @@ class Quantity(NamedTuple):
     __repr__ = one_line
 
 
-Find = Callable[[str], Quantity]  # by name; a ValueError says which names there are
+Find = Callable[[str], Quantity]  # by name; a ValueError lists the names
 
 
 @dataclass(frozen=True, repr=False)
 class Gate(Answer):
-    """An answer and what was required of it; `exit_code` is 0 (met), 3 (not met) or 4 (cannot tell)."""
+    """A result and its requirements; `exit_code` is 0 (met), 3 (not met) or 4 (cannot tell)."""
 
     answer: Any  # of `evaluate`, `compare_classifiers` or `prevalence`
     confidence: float
@@ -64,34 +64,34 @@ class Gate(Answer):
 
     @property
     def verdict(self) -> str:
-        """Of all requirements together: the worst."""
+        """The worst verdict."""
         return self.worst["verdict"]
 
     @property
     def probability(self) -> float | None:
-        """That the worst requirement is met."""
+        """P(the worst requirement is met)."""
         return self.worst["probability"]
 
     @property
     def exit_code(self) -> int:
-        """With which the command ends."""
+        """Exit code of the command."""
         return EXIT[self.verdict]
 
     def with_warnings(self, sentences: Any) -> "Gate":
-        """The same with more warnings of the answer."""
+        """The same with more warnings of the result."""
         return replace(self, answer=self.answer.with_warnings(sentences))
 
     def blocks(self) -> Document:
-        """The answer, with the verdict before it."""
+        """Build the document of the result, with the verdict first."""
         return self._before(self.answer.blocks())
 
     def brief(self) -> Document:
-        """Likewise."""
+        """Build its brief part, with the verdict first."""
         return self._before(self.answer.brief())
 
     def _before(self, document: Document) -> Document:
-        told = [item for block in document.blocks if isinstance(block, dict) for item in block.items()]
-        target = next((value for name, value in told if name.rpartition(".")[2] == "target"), "")
+        values_of = [item for block in document.blocks if isinstance(block, dict) for item in block.items()]
+        target = next((value for name, value in values_of if name.rpartition(".")[2] == "target"), "")
         of = "in these samples" if target == "in-sample" else "for new samples"
         sentences = [_sentence(row, self.confidence, of) for row in self.rows]
         columns = (Column("probability", "P(met)"), Column("verdict", "verdict"),
@@ -107,19 +107,18 @@ class Gate(Answer):
 def require(
     answer: Any, find: Find, requirements: Sequence[str], confidence: float, num_gold: int, example: str
 ) -> Gate:
-    """The verdict on requirements of an answer.
+    """Check requirements of a result.
 
     Args:
-        answer: what the numbers are of.
+        answer: the result.
         find: the number of a name.
         requirements: one or more, in the grammar above.
         confidence: probability from which a requirement is met, or its opposite; above one half.
-        num_gold: verified items that the answer used.
-        example: a requirement that this answer understands, for messages.
+        num_gold: verified items that the result used.
+        example: a valid requirement, for messages.
 
     Raises:
-        ValueError: no requirement, one that cannot be read, a name that does not exist, or a limit that no
-            share reaches.
+        ValueError: no requirement, an invalid one, an unknown name, or a limit that no share reaches.
     """
     if not 0.5 < confidence < 1:
         raise ValueError(
@@ -145,19 +144,16 @@ def one_of(quantities: Mapping[str, Quantity]) -> Find:
 
 
 def named_quantity(text: str, dists: Any, noun: str, metrics: Sequence[str] = ()) -> Quantity:
-    """The number that a requirement calls "m1", "m1 accuracy" or "m1 - m2"; `dists` have them by name.
-
-    How much one verified item says of a difference: as if both were right independently of each other.
-    """
+    """The number for "m1", "m1 accuracy" or "m1 - m2" (as if both were right independently), from `dists`."""
     values: Mapping[str, Any] = dists.values
     differences: Mapping[tuple[str, str], Any] = dists.differences
-    said = {name: (name, *(f"{name} {metric}" for metric in metrics)) for name in values}
+    names_of = {name: (name, *(f"{name} {metric}" for metric in metrics)) for name in values}
     for name, dist in values.items():
-        if text in said[name]:
+        if text in names_of[name]:
             return Quantity(dist)
     for pair, turned in product(differences, (False, True)):
         a, b = pair[::-1] if turned else pair
-        if any(text in (f"{one} - {two}", f"{one}-{two}") for one, two in product(said[a], said[b])):
+        if any(text in (f"{one} - {two}", f"{one}-{two}") for one, two in product(names_of[a], names_of[b])):
             variance = sum(values[name].mean * (1 - values[name].mean) for name in (a, b))
             return Quantity(differences[pair], variance, turned)
     names, of = ", ".join(map(plain, values)), f"; the metric is {metrics[0]}" if metrics else ""
@@ -165,7 +161,7 @@ def named_quantity(text: str, dists: Any, noun: str, metrics: Sequence[str] = ()
 
 
 def _read(text: str, find: Find, example: str) -> tuple[Quantity, str, float]:
-    """The number, the sign and the limit of a requirement; a name may hold signs too."""
+    """The number, the sign and the limit of a requirement; a name may have signs too."""
     form, problem = _FORM.format(example), ""
     plain_text = str(text).replace("\N{MINUS SIGN}", "-")
     for sign in re.finditer(r">=|<=|≥|≤|>|<", plain_text):
@@ -190,14 +186,12 @@ def _read(text: str, find: Find, example: str) -> tuple[Quantity, str, float]:
 
 
 def _share(text: str) -> float:
-    """A share, .8 or 80%; NaN of what is no number."""
     return number_in(text.rstrip("% ")) / (100 if text.endswith("%") else 1)
 
 
 def _row(
     text: str, found: Quantity, sign: str, limit: float, confidence: float, num_gold: int
 ) -> dict[str, Any]:
-    """Probability and verdict of a requirement, ready for JSON."""
     dist, more, strict = found.dist, sign[0] in ">≥", sign in "<>"
     if found.turned:
         limit, more = -limit, not more
@@ -212,7 +206,7 @@ def _row(
 
 
 def gold_to_decide(found: Quantity, limit: float, confidence: float, num_gold: int) -> int | None:
-    """About how many verified items decide on which side of a limit a number is (see above); None: too many.
+    """Number of verified items that would decide a requirement (see the module); None: too many.
 
     >>> class Dist: mean, sd = 0.85, 0.05
     >>> gold_to_decide(Quantity(Dist), 0.8, 0.95, 50)
@@ -245,7 +239,7 @@ def _sentence(row: dict[str, Any], confidence: float, of: str) -> str:
 
 
 def _chance(p: float, confidence: float) -> str:
-    """A probability in so many digits that it stands on its side of the confidence."""
+    """A probability with enough digits to be on its side of the confidence."""
     if not 0.0005 < p < 0.9995:
         return "above 0.999" if p > 0.5 else "below 0.001"
     sides = [(q, c) for q in (p, 1 - p) for c in (confidence, 1.0)]

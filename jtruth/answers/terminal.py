@@ -1,8 +1,8 @@
-"""An answer on a terminal: brief or in full, and never wider than the terminal.
+"""A document on a terminal: brief or in full, never wider than the terminal.
 
-Brief is the sentence, the first table, up to three notes that matter most and the next command, in 20 lines;
-in full it is every block. A table that is too wide loses no number: sentences are wrapped, and columns that
-find no room stand in a second table below the first.
+Brief is the headline, the first table, up to three important notes and the next command, in 20 lines; full is
+every block. Wide tables keep all numbers: sentences are wrapped, and columns that do not fit are in a second
+table.
 """
 
 import re
@@ -39,10 +39,7 @@ _GAP = "  "
 def terminal_text(
     document: Document, *, full: bool = False, width: int | None = None, words: Words = str, read: str = ""
 ) -> str:
-    """Lines of at most `width` columns (None: the terminal's, or 80), in the `words` of this reader.
-
-    `read` is a sentence that says how the input was read.
-    """
+    """Lines of at most `width` columns (None: the terminal's, or 80); `read`: how the input was read."""
     width = shutil.get_terminal_size((80, 24)).columns if width is None else width
     width = max(width, 2 * _LEAST)
     say = lambda text, before="": [] if not text else wrapped(escaped(words(text)), width, before)  # noqa: E731
@@ -57,21 +54,21 @@ def terminal_text(
             lines += ["", *found] if found else []
     else:
         notes = [_short(one, width, words) for one in _most_important(document) if one.text != read]
-        room = max(_LINES, _LINES * 80 // width) - len(head) - len(tail)
+        space = max(_LINES, _LINES * 80 // width) - len(head) - len(tail)
         about = [] if not document.about else say(f"{document.about}.")
         more = _left(document, len(notes), width, words)
-        body, shown = _body(document, width, room - len(about) - len(more), notes, words)
+        body, shown = _body(document, width, space - len(about) - len(more), notes, words)
         if cut := any(line.startswith("(") and "more row" in line for line in body):  # that names --full too
-            body, shown = _body(document, width, room - len(about), notes, words)
+            body, shown = _body(document, width, space - len(about), notes, words)
         lines = [*head, *about, *body]
         tail = [*([] if cut else _left(document, len(notes) - shown, width, words)), *tail]
     return "\n".join(line.rstrip() for line in (*lines, *tail))
 
 
 def _body(
-    document: Document, width: int, room: int, notes: list[list[str]], words: Words
+    document: Document, width: int, space: int, notes: list[list[str]], words: Words
 ) -> tuple[list[str], int]:
-    """The first table and whole notes in at most `room` lines, where that can be, and how many notes."""
+    """The first table and whole notes in about `space` lines, and the number of notes."""
     lines: list[str] = []
     notes = [note for note in notes if len(note) <= _NOTE]
     for table in document.tables()[:1]:
@@ -83,17 +80,17 @@ def _body(
             last = 0 if table.queue or table.by_name else _BRIEF[1]
             lines = ["", *table_lines(brief, width, (most, last), whole=False, left=left)]
             lines += [words(f"({number_of(out, 'more row')}: summary(full=True))")] if out else []
-            if len(lines) + spare <= room:
+            if len(lines) + spare <= space:
                 break
     shown = 0
     for note in notes:
-        if shown < _NOTES and len(lines) + len(note) <= room:
+        if shown < _NOTES and len(lines) + len(note) <= space:
             lines, shown = [*lines, *note], shown + 1
     return lines, shown
 
 
 def _left(document: Document, notes: int, width: int, words: Words) -> list[str]:
-    """What a brief answer leaves out, beside so many notes, and how to see it: a line."""
+    """A line on the tables and notes that a brief text omits, and how to see them."""
     drawn = [one for one in document.blocks if isinstance(one, Table | Matrix | Curve)]
     drawn = [one for one in drawn if not isinstance(one, Table) or one.rows]
     first = document.tables()[:1]
@@ -130,7 +127,7 @@ def _most_important(document: Document) -> list[Note]:
 
 
 def _short(note: Note, width: int, words: Words) -> list[str]:
-    """Lines of a note; of one too long for a brief answer without its last sentences or clauses."""
+    """Lines of a note; a long one loses its last sentences or clauses."""
     lines, text = _note(note, width, words), note.text
     while len(lines) > _NOTE and (end := max(text.rfind(". "), text.rfind("; "))) > 0:
         text = text[:end]
@@ -139,7 +136,6 @@ def _short(note: Note, width: int, words: Words) -> list[str]:
 
 
 def _block(block: Block, width: int, words: Words) -> list[str]:
-    """All that a block says, under its title."""
     match block:
         case Table():
             most = _QUEUE if block.queue else _FULL
@@ -172,11 +168,7 @@ def _note(note: Note, width: int, words: Words) -> list[str]:
 def table_lines(
     table: Table, width: int, most: tuple[int, int] = _FULL, *, whole: bool = True, left: str = "to_dict()"
 ) -> list[str]:
-    """A table as lines: name of the row, then its values; long names stand behind the values.
-
-    `most` rows, and how many of them are the last ones; `whole`: what finds no room stands in a second table;
-    `left`: what shows the rows that are left out.
-    """
+    """Lines of a table with `most` rows, and last ones; `whole`: columns that do not fit come below."""
     first, last, out = table.shown(*most, full=whole)
     rows = (*first, *last)
     places = [*range(len(first)), *range(len(table.rows) - len(last), len(table.rows))]
@@ -194,7 +186,7 @@ def table_lines(
 def _laid_out(
     label: Cells, columns: list[Cells], width: int, cut: tuple[int | None, str], whole: bool = True
 ) -> list[str]:
-    """Rows under a head; columns that do not fit stand in a second table, or below the name of the row."""
+    """Rows under a head; columns that do not fit are in a second table, or below the name of the row."""
     long_names = max(map(size, label)) > _LONG
     texts = [column for column in columns if max(map(size, column[1:]), default=0) > _LONG]
     short = [column for column in columns if column not in texts]
@@ -214,21 +206,20 @@ def _laid_out(
 
 
 def _stacked(label: Cells, columns: list[Cells], width: int, cut: tuple[int | None, str]) -> list[str]:
-    """Every row as lines below its name, where a terminal is too narrow for a table."""
+    """Every row as lines below its name, if a terminal is too narrow for a table."""
     lines: list[str] = []
     for k in range(1, len(label)):
         lines += [cut[1]] if k == cut[0] else []
         lines += wrapped(label[k], width)
-        lines += [
-            line for one in columns for line in wrapped(f"{one[0]}: {one[k]}".strip(": "), width, "    ")
-        ]
+        for one in columns:
+            lines += wrapped(f"{one[0]}: {one[k]}".strip(": "), width, "    ")
     return [*lines, *[cut[1]] * (cut[0] == len(label))]
 
 
 def _rows(
     label: Cells | None, front: list[Cells], sentences: list[Cells], width: int, cut: tuple[int | None, str]
 ) -> list[str]:
-    """Lines of a table whose columns fit; sentences share what is left, and are wrapped."""
+    """Lines of a table whose columns fit; sentences share the remaining width, and are wrapped."""
     sizes = [max(map(size, column)) for column in front]
     used = sum(sizes) + len(_GAP) * len(sizes)
     used += 0 if label is None else max(map(size, label))
@@ -248,7 +239,7 @@ def _rows(
 
 
 def _aligned(column: Cells, k: int, width: int) -> str:
-    """A cell of a column: words at the left, numbers at the right."""
+    """A cell of a column: words to the left, numbers to the right."""
     words = sum(cell[:1].isalpha() or cell[:1] in "<'\"" for cell in column[1:] if cell)
     blanks = " " * (width - size(column[k]))
     return column[k] + blanks if 2 * words > len(column) - 1 else blanks + column[k]
@@ -265,14 +256,14 @@ def _matrix_lines(block: Matrix, width: int) -> list[str]:
 
 
 def off_diagonal(block: Matrix) -> list[tuple[int, int]]:
-    """Cells beside the diagonal, the largest first."""
+    """Off-diagonal cells, the largest first."""
     mean = block.cells["mean"]
     pairs = [(a, b) for a in range(len(block.rows)) for b in range(len(block.columns)) if a != b]
     return sorted(pairs, key=lambda pair: -mean[pair[0]][pair[1]])
 
 
 def _series_lines(block: Curve, name: str, width: int) -> list[str]:
-    """Some points of a curve, evenly spread; where they have names, these and more of them."""
+    """Evenly spaced points of a curve; more if they have names."""
     points = block.series[name]
     known = [k for k, value in enumerate(points["mean"]) if value is not None]
     most = _FULL[0] if block.named else _POINTS
@@ -290,7 +281,6 @@ def _series_lines(block: Curve, name: str, width: int) -> list[str]:
 
 
 def _next(step: str, width: int, words: Words, full: bool) -> list[str]:
-    """The command worth running next with what it is for, and one to run after it."""
     if not step:
         return []
     lines = [""] if full else []
@@ -300,7 +290,7 @@ def _next(step: str, width: int, words: Words, full: bool) -> list[str]:
 
 
 def _commented(text: str, width: int) -> list[str]:
-    """A command and what it is for, behind it or below it."""
+    """A command, and its comment behind or below it."""
     command, _, comment = text.partition("  # ")
     lines = _command(command, width)
     if comment and size(lines[-1]) + 4 + size(comment) <= width:
@@ -322,7 +312,7 @@ def _command(text: str, width: int) -> list[str]:
 
 
 def wrapped(text: str, width: int, before: str = "") -> list[str]:
-    """A text in lines of at most `width` columns; `before` stands in front of the first, blanks of others.
+    """A text in lines of at most `width` columns; `before` starts the first, blanks the others.
 
     >>> wrapped("a few words and an_unbreakable_name", 12, "! ")
     ['! a few', '  words and', '  an_unbreak', '  able_name']
@@ -342,18 +332,18 @@ def wrapped(text: str, width: int, before: str = "") -> list[str]:
     return lines
 
 
-def _fitting(word: str, room: int) -> int:
-    """How many characters of a word fit into so many columns; one at least."""
+def _fitting(word: str, space: int) -> int:
+    """Number of characters of a word that fit into so many columns, at least one."""
     used = 0
     for k, c in enumerate(word):
         used += size(c)
-        if used > room:
+        if used > space:
             return max(k, 1)
     return len(word)
 
 
 def size(text: str) -> int:
-    """Columns that a text takes on a terminal."""
+    """Width of a text on a terminal, in columns."""
     return len(text) if text.isascii() else sum(2 if east_asian_width(c) in "WF" else 1 for c in text)
 
 

@@ -1,8 +1,8 @@
-"""Who is asked next about what, and what would the answer be worth?
+"""Choose what to ask next.
 
-`ask_next`          the truth of which samples: a random sample in strata of prediction and vote
-`next_labels`       whose label of which sample, so that a metric becomes known soonest
-`expected_gain_of_labels`  the same, so that the classes become known soonest
+`ask_next`                 samples to verify: a random sample, stratified by prediction and vote
+`next_labels`              labels that narrow the posterior of a metric most
+`expected_gain_of_labels`  expected information of labels about the classes
 """
 
 from jtruth.asking.gold import ask_next

@@ -1,26 +1,21 @@
-"""Whom to ask next about which sample.
+"""Choose labels to collect next, for a metric or for the classes.
 
-**So that a metric becomes known soonest** (`next_labels`). Precision needs nothing from samples predicted
-negative, recall most from the few of them that may be positive, and an answer tells of error rates beside its
-own sample. The drop of the posterior variance that an answer is expected to bring is computed for every
-sample and labeler:
-
-two classes, rates known, few distinct samples    exactly, from tables with one sample made certain
-otherwise                                         from draws of the unknown rates; ratios linearised
-
-Let m[i, c] = E[M | data, y_i = c]. An answer k of labeler t on sample i depends on the data through y_i
-alone, so the expected drop of the posterior variance of M is, by the distribution of total variance, exactly
-the variance of E[M | data, k] over the answers; where rates are unknown, averages over their draws d,
+**For a metric** (`next_labels`). The expected reduction of the posterior variance is computed for every
+sample and labeler: with two classes, known rates and few distinct samples exactly, else from draws of the
+unknown rates (ratios linearised). With m[i, c] = E[M | data, y_i = c], the expected reduction by an answer k
+of labeler t is the variance of E[M | data, k] over the answers; with unknown rates, averaged over their draws
+d,
 
     P[k] = mean_d sum_c p_d[i, c] psi_d[t, c, k]
     E[M | k] = mean_d sum_c p_d[i, c] psi_d[t, c, k] m_d[i, c] / P[k].
 
-Drops add up only roughly, so ask for some, then compute again. Asking like this is not a random choice of
-samples: labels of labelers may be asked so (their errors are modelled), gold for PPI++ may not (`ask_next`).
+Reductions add up only approximately, so ask for some, then compute again. This is no random choice of
+samples: it is valid for labels of labelers, whose errors are modelled, but not for gold of PPI++
+(`ask_next`).
 
-**So that the classes become known soonest** (`expected_gain_of_labels`). The labels of sample i have left
-the class posterior rho_i; if labeler t is asked the entropy falls on average by I(Z_t; Y | z_i), the
-information of the channel psi_t with rho_i in the place of the prior. Pure JAX, all samples at once.
+**For the classes** (`expected_gain_of_labels`). Given the class posterior rho_i of sample i, the answer of
+labeler t reduces the entropy on average by I(Z_t; Y | z_i), the information of the channel psi_t with prior
+rho_i.
 """
 
 from dataclasses import dataclass
@@ -58,7 +53,7 @@ def reductions(
     probability: Float[np.ndarray, "draws rows classes"], metric: Float[np.ndarray, "draws rows classes"],
     matrices: Float[np.ndarray, "draws labelers classes classes"],
 ) -> Float[np.ndarray, "rows labelers"]:  # fmt: skip
-    """Expected drop of the variance of the metric for every row and labeler."""
+    """Expected reduction of the variance of the metric for every row and labeler."""
     draws = len(probability)
     weighted = probability * (metric - (probability * metric).sum(2).mean())  # centred: nothing cancels
     drop = np.zeros((probability.shape[1], matrices.shape[1]))
@@ -104,10 +99,7 @@ def drawn_values(
     metric: Metric,
     target: str,
 ) -> Values:
-    """Any number of classes, known or learned rates: from draws of what is unknown beside the classes.
-
-    The metric is linearised at its expected table, exact for accuracy; `size` samples are in each row.
-    """
+    """Any number of classes: by draws, linearised at the expected table; `size` samples are in each row."""
     p = softmax(log_likelihood + log(prior)[:, None] + log(np.swapaxes(confusion, 1, 2))[:, y_pred], axis=2)
     if target == "population":
         table = prior[:, :, None] * confusion
@@ -125,12 +117,12 @@ def drawn_values(
 IF_INDEPENDENT = "If the classifier and all labelers err independently"
 _MOST_TABLES = 150  # distinct samples up to which every table is computed exactly
 _DRAWS = 400  # of unknown rates, where there is no exact way
-_FEWEST_DRAWS, _MOST_CELLS = 50, 4_000_000  # draws times distinct samples that are held in memory
+_FEWEST_DRAWS, _MOST_CELLS = 50, 4_000_000  # draws times distinct samples in memory
 _TARGETS = ("in-sample", "population")
 
 
 class Aim(NamedTuple):
-    """The metric that is to become known."""
+    """The metric of `next_labels`."""
 
     metric: str = "accuracy"  # any of `jtruth.tables.metrics`
     positive: int | None = None  # code of the positive class; chosen as by `evaluate` if None
@@ -155,7 +147,7 @@ class LabelRequest(Answer):
     warnings: tuple[str, ...]
 
     def blocks(self) -> Document:
-        """The question, the answer and what stands behind it, for all faces."""
+        """Build the document of the result."""
         share = self.drop / max(self.variance, 1e-300)
         rows = [{"sample": int(i), "labeler": "gold" if t < 0 else str(t), "drop": float(d)}
                 for i, t, d in zip(self.samples, self.labelers, share, strict=True)]  # fmt: skip
@@ -182,23 +174,23 @@ def next_labels(
     gold: Any = None,
     prices: tuple[Any, float] = (None, np.inf),
 ) -> LabelRequest:
-    """Choose labels to ask for, by expected drop of the metric's posterior variance per cost (Su 6.3.2 asks).
+    """Choose labels by the expected reduction of a metric's posterior variance per cost (question: Su 6.3.2).
 
     Args:
-        labels: those given so far; a labeler who has labelled a sample is not asked again.
+        labels: the present labels; a labeler who has labelled a sample is not asked again.
         y_pred: (samples,) predicted classes.
-        num: how many labels to ask for; at most one for a sample.
-        key: a whole number or a JAX key; left out, it is 0.
-        aim: the metric that is to become known. One that is no ratio of two sums, such as kappa, is taken to
-            first order around the table of the majority vote where there is no exact way.
-        rates: known error rates, (labelers, classes, classes), and the class prior, (classes,). Without them
-            they are learned by `fit_joint`, and answers are valued also for what they tell of labelers.
+        num: number of labels; at most one for a sample.
+        key: a whole number or a JAX key; 0 if None.
+        aim: the metric. One that is no ratio of two sums, such as kappa, is linearised around the table of
+            the majority vote unless it is exact.
+        rates: known error rates, (labelers, classes, classes), and the class prior, (classes,). Otherwise
+            `fit_joint` learns them, and answers are also valued for what they add about labelers.
         gold: (samples,) known classes, -1 where unknown.
         prices: of a label, (labelers,), equal if None, and of a gold answer; infinite: there are none.
 
     Raises:
-        ValueError: sizes that do not match, costs that are not positive, or more
-            labels wanted than can be asked for.
+        ValueError: sizes that do not match, costs that are not positive, or more labels than can be asked
+            for.
 
     >>> z = np.array([[1, 1, 1], [0, 0, 0], [1, 0, -1], [0, 0, -1]])
     >>> good = np.tile([[0.8, 0.2], [0.2, 0.8]], (3, 1, 1))
@@ -240,7 +232,6 @@ def next_labels(
 
 
 def _chosen(drop, price, num, variance, metric, method, warnings) -> LabelRequest:
-    """The best answer of each sample per cost, and the best samples."""
     worth = drop / price
     best = worth.max(axis=1)
     possible = int((best > 0).sum())
@@ -303,14 +294,13 @@ def _learned(labels, y, gold, rows, asked: Metric, target, key, num_draws) -> Va
 def expected_gain_of_labels(
     noise, labels: Labels, prior: Float[AnyArray, " classes"]
 ) -> Float[Array, "samples labelers"]:
-    """Expected reduction of the entropy of each sample's class, in bits, if each labeler is asked once more.
+    """Expected reduction of the entropy of each sample's class, in bits, by one more label of each labeler.
 
-    For any model of this package: dependent labelers, difficult samples. A labeler who has labelled a sample
-    would say the same again: gain 0.
+    For any noise model of this package. A labeler who has labelled a sample has gain 0.
 
     Args:
-        noise: as for `label_distribution`; a difficulty for each sample of `labels` is used sample by sample.
-        labels: the labels so far; samples without labels have the prior as posterior.
+        noise: as for `label_distribution`; a difficulty for each sample of `labels` is used.
+        labels: the present labels; samples without labels have the prior as posterior.
         prior: (classes,).
 
     Returns:
@@ -363,7 +353,7 @@ def _gains(
     rows: Float[Array, "labelers kinds classes symbols"],
     stratum: Int[Array, " samples"] | None,
 ) -> Float[Array, "samples labelers"]:
-    """Information of class and answer for every sample, one labeler after the other to save memory."""
+    """Information of class and answer for every sample, by labeler to save memory."""
 
     def of_labeler(row):
         row = row[None] if stratum is None else row[stratum][:, None]  # (1 or samples, strata, c, symbols)

@@ -1,4 +1,4 @@
-"""Which label should be cleaned next, and is it worth it? Dolatshah et al. 2018, and better advice."""
+"""Clean labels one by one: which to check next, and whether it is worth it (Dolatshah et al. 2018)."""
 
 from jtruth.cleaning.expected_fall import gold_splits, influence, stopping_advice
 from jtruth.cleaning.issues import Issues, shared_confusion, suspicious_labels

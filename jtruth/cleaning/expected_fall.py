@@ -1,41 +1,35 @@
-"""How much would an answer help? Expected fall of the estimated risk, without training anything again.
+"""Expected reduction of a model's risk by an oracle's answer, without retraining; and stopping advice.
 
-The model theta minimises a mean of losses, of what the labels say (evidence) of each sample. If an oracle
-answers k about sample i, the evidence of that sample changes, and the model goes one Newton step:
+If an oracle answers k about sample i, the evidence of the sample changes, and the model, which minimises a
+mean of losses, moves by one Newton step:
 
     theta_new = theta - H^-1 g_ik,     g_ik = what the answer adds to the gradient at theta,
 
-with H the Hessian: one solve for all samples and answers. Good is what lowers the risk (40) as it is
-believed, J: the mean of losses under p(y | z, x), proportional to p(z | y) p(y | x). Let r be the gradient of
-J at theta, and b_ik what the answer adds to it. To second order J falls by
+with H the Hessian. The value of an answer is the reduction of the risk (40) under the current beliefs, J: the
+mean of losses under p(y | z, x), proportional to p(z | y) p(y | x). With r the gradient of J at theta, and
+b_ik what the answer adds to it, J falls to second order by
 
     (r + b_ik)' H^-1 g_ik - 1/2 g_ik' H^-1 g_ik,
 
-and what is expected is the mean over answers, each as probable as p(y | z, x) says. A learner that knows the
-noise has r = 0 and b = g, and 1/2 g' H^-1 g is left: for logistic regression and the likelihood (32) p(1 - p)
-x' H^-1 x / (2 N^2), uncertain after all that is known, times leverage. A learner that takes labels as they
-are is wrong on average (r is not 0): there an answer is worth most that pulls the model to where it would be
-if all labels were clean, and p(y | x) is that of its twin, the same linear model trained with the noise known
-(other learners have none), or what was handed to `start(probabilities=)`. In a batch the answer to i adds N
-E[g g'] to H and takes E[g] from r: the next choice sees less to be gained near i (exactly so for the
-likelihood).
+averaged over answers with probabilities p(y | z, x). A learner that knows the noise has r = 0 and b = g,
+which leaves 1/2 g' H^-1 g: for logistic regression and the likelihood (32) p(1 - p) x' H^-1 x / (2 N^2),
+uncertainty times leverage. For a learner that ignores the noise, answers are best that move it toward the
+model of clean labels; its p(y | x) is that of its twin, the same linear model trained with known noise, or
+`start(probabilities=)`. Within a batch the answer to i adds N E[g g'] to H and subtracts E[g] from r (exactly
+for the likelihood).
 
-*Is more cleaning worth it?* The truth is drawn from what is believed: a model theta* around the one at hand
-(normal; for a likelihood with the covariance H^-1 / N of its penalised posterior, else the sandwich), then
-classes y ~ p(z | y) p_theta*(y | x) of the samples to be asked for. The answers move the model by one Newton
-step with the Hessian that they leave, and the gain is the accuracy of the moved model minus that of the model
-at hand, both judged by theta*. The truth of a learner that takes labels as they are is drawn around its twin;
-without one advice is refused. The twin has a tenth of the penalty: with all of it gains were understated by
-half. Cleaning is not worth it where the expected gain is below what was asked for, and so is the gain in nine
-of ten of the simulated truths. Taken for granted: the learner's family contains a model that is right, and
-noise rates are as given. Where rates were learned from one label a sample the forecast is not calibrated:
-its sign was right in 52 % of 27 runs on eight sets (`benchmarks/label_issues.py`), so `jtruth clean` does not
-print it.
+*Stopping advice.* True models theta* are drawn around the present one (normal, with the covariance H^-1 / N
+of a likelihood's penalised posterior, else the sandwich), then classes y ~ p(z | y) p_theta*(y | x) of the
+next samples. The gain is the accuracy after one Newton step minus the present one, both under theta*. For a
+learner that ignores the noise the draws are around its twin with a tenth of the penalty, because gains were
+understated by half otherwise. Cleaning is not worth it if the expected gain is below the requested one, and
+so are nine of ten simulated gains. With rates learned from one label a sample the forecast is not calibrated
+(`benchmarks/label_issues.py`), so `jtruth clean` does not print it.
 
-*How should known labels be divided* between learning the noise, training and testing (Su 6.3.2)? Each way is
-simulated: two classes, normal features, one noisy label a sample. Rates and class share are estimated from
-the first part (with one pseudo-count each); logistic regression is trained by the likelihood (32) with these
-and the second part known; the third part gives the accuracy.
+*Splits of known labels* between noise estimation, training and testing (Su 6.3.2) are simulated: two classes,
+normal features, one noisy label a sample. Rates and class share come from the first part (with one
+pseudo-count each); logistic regression is trained by the likelihood (32) with these and the second part
+known; the third part gives the accuracy.
 """
 
 from collections.abc import Callable, Sequence
@@ -61,7 +55,7 @@ from jtruth.cleaning.learners import Learner, LinearLearner
 from jtruth.cleaning.state import State, model_chances
 
 _MOST = 2000  # parameters: their Hessian is written down
-_NEVER = 1e-8  # chance of an answer that sums leave out, of that of a mistake where most is open
+_NEVER = 1e-8  # probability of omitted answers, relative to the largest uncertainty
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -98,7 +92,7 @@ class Influence:
 
     @cached_property
     def possible(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Of every answer that may come: which sample, g, and b - g / 2, times the root of its chance."""
+        """For every possible answer: its sample, g, and b - g / 2, times the root of its probability."""
         doubt = 1 - self.chance.max(axis=1).min()
         sample, label = np.nonzero(self.chance > _NEVER * (doubt if doubt > 0 else 1.0))
         root = np.sqrt(self.chance[sample, label])[:, None]
@@ -115,7 +109,7 @@ class Influence:
 
 
 def influence(state: State) -> Influence:
-    """What every possible answer would do to the model of a state.
+    """Effect of every possible answer on the model of a state.
 
     Raises:
         ValueError: a learner without derivatives, or a model of more than 2000 parameters.
@@ -136,10 +130,10 @@ def influence(state: State) -> Influence:
 
 
 def _inverse_hessian(state: State) -> tuple[np.ndarray, Any, tuple[Any, Any, Any]]:
-    """H^-1 of a state, with its model and (features, evidence, which are used), as JAX has them."""
+    """H^-1 of a state, with its model and (features, evidence, which are used) as JAX arrays."""
     learner = state.learner
     if type(learner).sample_loss is Learner.sample_loss:
-        learner.sample_loss(None, None, None)  # says what to use instead
+        learner.sample_loss(None, None, None)  # raises a ValueError
     with jax.enable_x64(True):
         model, x = jax.tree.map(jnp.asarray, learner.standard(state.model, state.x))
         data = x, jnp.asarray(state.evidence), jnp.asarray(~state.validation)
@@ -153,7 +147,6 @@ def _inverse_hessian(state: State) -> tuple[np.ndarray, Any, tuple[Any, Any, Any
 
 @kept_jit("learner")
 def _hessian(learner: Learner, model: Any, x: Any, evidence: Any, where: Any) -> Any:
-    """H of the learner's objective in flat parameters."""
     flat, unravel = ravel_pytree(model)
 
     def cost(theta):
@@ -166,7 +159,7 @@ def _hessian(learner: Learner, model: Any, x: Any, evidence: Any, where: Any) ->
 
 @kept_jit("learner")
 def _changes(learner: Learner, model: Any, x: Any, evidence: Any, where: Any, outcome: Any) -> Any:
-    """g of every sample and answer, and the gradients now."""
+    """g of every sample and answer, and the present gradients."""
     flat, unravel = ravel_pytree(model)
     of_sample = jax.grad(lambda theta, xi, ei: learner.sample_loss(unravel(theta), xi, ei))
     now = jax.vmap(of_sample, in_axes=(None, 0, 0))(flat, x, evidence)
@@ -176,7 +169,7 @@ def _changes(learner: Learner, model: Any, x: Any, evidence: Any, where: Any, ou
 
 @kept_jit("learner")
 def _turned(learner: Learner, model: Any, x: Any, evidence: Any, outcome: Any, chance: Any) -> Any:
-    """What the Hessian of a sum of losses gains by answers, expected over them."""
+    """Expected change of the Hessian of a sum of losses by answers."""
     flat, unravel = ravel_pytree(model)
 
     def change(theta):
@@ -190,14 +183,14 @@ def _turned(learner: Learner, model: Any, x: Any, evidence: Any, outcome: Any, c
 
 
 def twin(state: State) -> State:
-    """The same linear model trained with the noise known, if there is one; else the state itself."""
+    """The same linear model trained with known noise, if there is one; else the state itself."""
     if not isinstance(state.learner, LinearLearner) or state.learner.kind == "ml":
         return state
     return state._replace(learner=LinearLearner("ml", state.learner.regularisation)).refitted()
 
 
 def class_chances(state: State) -> Float[np.ndarray, "samples classes"]:
-    """p(y | z, x): labels and answers, and the probabilities given at the start or, without, the twin's."""
+    """p(y | z, x), with p(y | x) from `start`, or that of the twin."""
     known = state.probabilities
     if known is None:
         known = model_chances(twin(state))
@@ -207,7 +200,7 @@ def class_chances(state: State) -> Float[np.ndarray, "samples classes"]:
 
 
 def answer_chances(state: State) -> Float[np.ndarray, "samples answers"]:
-    """p(answer | z, x): of an oracle that errs, an answer is a label."""
+    """p(answer | z, x): an oracle that errs gives a label."""
     return class_chances(state) @ state.oracle
 
 
@@ -215,7 +208,7 @@ def possible_evidence(state: State) -> Float[np.ndarray, "samples answers classe
     """The evidence of each sample after each answer."""
     classes = np.arange(state.prior.size)
     log_p = state.log_likelihood[:, None, :] + log(state.oracle.T)[None]
-    impossible = ~(log_p > -np.inf).any(axis=2)  # an answer that the labels exclude: its chance is 0
+    impossible = ~(log_p > -np.inf).any(axis=2)  # an answer that the labels exclude: its probability is 0
     log_p = np.where(np.expand_dims(impossible, 2), 0.0, log_p)
     rows = [state.learner.evidence(log_p[:, k], state.prior, np.full(len(state.x), k)) for k in classes]
     return np.stack(rows, axis=1)
@@ -249,18 +242,18 @@ def best_batch(effects: Influence, value: Float[np.ndarray, " samples"], num: in
 
 
 def worth(falls: np.ndarray, value: np.ndarray) -> np.ndarray:
-    """Falls per unit of cost; one that is below 0 is the worse, the more it costs."""
+    """Gains per unit of cost; a negative one is multiplied by the cost."""
     cost = 1 / np.where(value > 0, value, 1.0)
     return np.where(falls > 0, falls * value, falls * cost)
 
 
 _WEAK = 0.1  # of the penalty is left where the truth is drawn: see the module docstring
-_SURE = 0.9  # chance that a gain stays below what is worth asking, from which on "not worth it" is said
+_SURE = 0.9  # P(gain below the requested one) from which cleaning is not worth it
 
 
 @dataclass(frozen=True, repr=False)
 class Advice(Answer):
-    """What cleaning on would bring."""
+    """Expected gain of further cleaning."""
 
     gain: float  # expected gain of accuracy by the next `num` answers
     low: float  # the middle 90 % of what it may be
@@ -272,7 +265,7 @@ class Advice(Answer):
     sentence: str
 
     def blocks(self) -> Document:
-        """The question, the answer and what stands behind it, for all faces."""
+        """Build the document of the result."""
         row = {"of": f"the next {self.num} answers", "gain": self.gain, "low": self.low, "high": self.high,
                "chance": self.chance, "error": self.error}  # fmt: skip
         columns = (
@@ -294,11 +287,11 @@ def stopping_advice(
 
     Args:
         state: of a learner with derivatives.
-        num: how many answers are considered.
-        worth: least gain (of accuracy, .002 is .2 points) by `num` answers that is worth asking them.
-        num_draws: of the truth.
+        num: number of answers.
+        worth: smallest gain of accuracy by `num` answers that is worth asking (.002 is .2 points).
+        num_draws: number of simulated truths.
         key: 0 if None.
-        effects: of this state, where `ask` has worked them out (`Request.effects`).
+        effects: of this state, if `ask` has computed them (`Request.effects`).
 
     Raises:
         ValueError: a learner without derivatives, or fewer samples left than `num`.
@@ -358,7 +351,7 @@ def simulated_gains(
 
 
 def _believed(state: State, effects: Influence) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and covariance of the model that would be right: of a learner that knows the noise."""
+    """Mean and covariance of the true model, by a learner that knows the noise."""
     if state.learner.kind == "labels" and not isinstance(state.learner, LinearLearner):
         raise ValueError("stopping advice for a learner that ignores label noise needs LinearLearner")
     used, inverse = effects.gradients[~state.validation], effects.inverse
@@ -383,22 +376,22 @@ def gold_splits(
     num_sims: int = 50,
     key: Any = None,
 ) -> dict[str, Float[np.ndarray, " splits"]]:
-    """Simulate each way of dividing the known labels between noise, training and testing.
+    """Simulate ways to divide the known labels between noise estimation, training and testing.
 
-    All ways see the same simulated sets, so that their differences are known better than each.
+    All splits use the same simulated sets, so their differences are more precise than their values.
 
     Args:
-        splits: ways, each three numbers of known labels.
+        splits: three numbers of known labels each.
         num_samples: of a set, of two features; the means of the classes are 3 standard deviations apart.
         rates: P(label 1 | class 0), P(label 0 | class 1).
         share: of class 1.
-        num_sims: how often.
+        num_sims: number of simulations.
         key: 0 if None.
 
     Returns:
-        Of every split "accuracy", the true one of the trained model, mean of the simulations;
-        "accuracy_error", its standard error; and root mean squared errors: "test_error" of the accuracy that
-        the test part says (NaN without one), "rate_error" of the two noise rates.
+        For every split "accuracy", the mean true accuracy of the trained model; "accuracy_error", its
+        standard error; and root mean squared errors: "test_error" of the accuracy in the test part (NaN
+        without one), "rate_error" of the two noise rates.
 
     Raises:
         ValueError: more known labels than samples, or negative numbers of them.
@@ -435,7 +428,7 @@ def gold_splits(
 
 
 def _trained_by(split, x, y, z) -> tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]:
-    """The two rates that the first part says, and what a model trained with the second one predicts."""
+    """Rates estimated from the first part, and predictions of a model trained with the second one."""
     noise, train, test = split
     known, labels = y[:noise], z[:noise]  # with one pseudo-count at .2 for each rate
     wrong = [((labels != known) & (known == c)).sum() + 0.2 for c in (0, 1)]

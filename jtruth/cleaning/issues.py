@@ -1,33 +1,25 @@
-"""Which of these labels are wrong? Every label's probability of being wrong, without an oracle.
+"""Probability that each label is wrong, and the number of wrong labels, without an oracle.
 
-A label is wrong if it is not the true class, so p(wrong) = 1 - p(y = label | everything known): the class
-posterior is all it takes. Their sum is the expected number of wrong labels, with an interval. Uncertain error
-rates are carried by draws of the posterior (`posterior_draws` of a `fit_joint`), and dependence is shown as a
-range: a mapping of assumptions, each with its posterior. Where there is one label a sample and a classifier,
-`learning.fit_noise_layer` learns the error rates.
+A label is wrong with probability 1 - p(y = label | data); the sum is the expected number of wrong labels.
+Labels alone do not show mistakes that everybody makes: on six crowds 2 to 53 % more labels were wrong than
+expected, on MNIST four times as many (`benchmarks/label_issues.py`). With `gold`, true classes of random
+samples, the share of wrong labels is a ratio of sums over samples, estimated by prediction-powered inference
+(`jtruth.stats.ppi`), which is unbiased for any model.
 
-How many labels are wrong cannot be told from labels alone: where everybody makes the same mistake the model
-sees none (on six crowds 2 to 53 % more labels were wrong than expected, on MNIST four times as many). With
-`gold`, true classes of samples chosen at random, number and interval rest on these: the share of wrong labels
-is a ratio of sums over samples, whose terms the model guesses and gold knows for some, and inference by
-predictions (`jtruth.stats.ppi`) is right on average whatever the model is. Labels of one sample are right or
-wrong together, so samples are what is counted. Numbers: benchmarks/label_issues.py.
-
-*Samples that confuse everybody alike.* Fifty labels of one picture are not fifty witnesses: a deer that looks
-like a horse makes people err together, and a model of independent errors becomes certain of the horse. In
-`shared_confusion` every sample has its own row of label probabilities, drawn around the row of its class:
+*Shared confusion.* A deer that looks like a horse misleads people together, and a model of independent errors
+becomes certain of the horse. In `shared_confusion` every sample has its own row of label probabilities,
 
     q_i | y_i = c  ~  Dirichlet(concentration * matrix[c]),     labels of sample i  ~  q_i,
 
-so that its counts are Dirichlet-multinomial. The marginal likelihood is maximised, with one label of every
-kind and eight right ones as a prior of each row and log concentration ~ N(log 10, 2^2). What one labeler's
-labels say is then taken from rows of their own, drawn to the crowd's by ten labels a class, and the evidence
-of the n labels of a sample is divided by their design effect,
+so its counts are Dirichlet-multinomial. The marginal likelihood is maximised, with one label of every kind
+and eight right ones as a prior of each row and log concentration ~ N(log 10, 2^2). Each labeler has rows
+shrunk to the crowd's by ten labels a class, and the evidence of the n labels of a sample is divided by their
+design effect,
 
     log p(labels | c)  =  (1 + concentration) / (n + concentration)  sum_t log row_t[c, z_t].
 
-Labelers of very different skill in one sample look like confusion too, so this is a cautious answer.
-Uncertainty is carried by bootstrap samples of samples.
+Labelers of very different skill look like confusion too, so this is conservative. Uncertainty comes from a
+bootstrap of samples.
 """
 
 from collections.abc import Mapping
@@ -81,7 +73,7 @@ _OF_GOLD = "Number and interval come from {} verified samples, assumed to be cho
 
 @dataclass(frozen=True, repr=False)
 class Issues(Answer):
-    """Every label, the most suspicious first, and how many are wrong."""
+    """Every label, the most suspicious first, and the number of wrong labels."""
 
     sample: Int[np.ndarray, " labels"]
     labeler: Int[np.ndarray, " labels"]
@@ -93,18 +85,18 @@ class Issues(Answer):
     interval: tuple[float, float]  # of that number: by gold, else the hull of all assumptions' intervals
     of_labelers: Float[np.ndarray, " labelers"]  # expected number of wrong labels of each labeler
     of_classes: Float[np.ndarray, " classes"]  # and of each class as it was given; both by the model
-    caution: str  # what the interval takes for granted, or what it includes
+    caution: str  # assumption of the interval, or what it includes
     labels: Labels  # that were judged
     level: float  # of the interval
     class_posterior: Float[np.ndarray, "samples classes"]  # under the first assumption; certain where gold
     each: Mapping[str, float] = field(default_factory=dict)  # expected number under each assumption; no gold
 
     def blocks(self) -> Document:
-        """The question, the answer and what stands behind it, for all faces."""
+        """Build the document of the result."""
         return self.screen()
 
     def screen(self, num: int | None = None, notes: tuple[str, ...] = ()) -> Document:
-        """The same with a queue of the `num` most suspicious labels, and notes on where rates come from."""
+        """Build the document with the `num` most suspicious labels, and notes on error rates."""
         labels, num = self.labels, self.label.size if num is None else num
         tasks, workers = (
             [name.item() if isinstance(name, np.generic) else name for name in names]
@@ -144,7 +136,7 @@ class Issues(Answer):
 
     @property
     def sentence(self) -> str:
-        """How many labels are wrong."""
+        """The number of wrong labels, in words."""
         low, high = self.interval
         ends = sorted(self.each.items(), key=lambda item: item[1])
         ends = [(f"{number:.0f}", _under(name)) for name, number in (ends[:1] + ends[1:][-1:])]
@@ -156,7 +148,6 @@ class Issues(Answer):
 
 
 def _under(name: str) -> str:
-    """An assumption in words."""
     return _UNDER.get(name, f"under {name!r}")
 
 
@@ -171,7 +162,7 @@ def suspicious_labels(
     level: float = 0.95,
     key: Any = None,
 ) -> Issues:
-    """p(given label is wrong) for each label, sorted, and the number of wrong labels.
+    """P(given label is wrong) for each label, sorted, and the number of wrong labels.
 
     Args:
         labels: of any number of labelers.
@@ -179,12 +170,12 @@ def suspicious_labels(
             a mapping from names of assumptions to either. Rows of a frame are matched by task id, its columns
             by class.
         probabilities: (samples, classes) p(y | features) of a classifier that did not see these samples'
-            labels; errors of labels are then taken as independent of the features given the class.
-        prior: (classes,), needed with `probabilities`, because both posteriors hold it.
-        gold: (samples,) true classes where they are known, else -1, of samples chosen at random, or a
-            `jtruth.io.Gold` that says how; `class_posterior` is made without them.
+            labels; label errors are then assumed independent of the features given the class.
+        prior: (classes,), needed with `probabilities`, because both posteriors include it.
+        gold: (samples,) true classes, -1 where unknown, of random samples, or a `jtruth.io.Gold` with their
+            design; `class_posterior` is made without them.
         level: of the interval of the number.
-        key: of the draws behind it; 0 if None.
+        key: seed of its draws; 0 if None.
 
     Raises:
         ValueError: arrays that do not fit, rows that are no distributions, gold of fewer than five samples.
@@ -242,7 +233,7 @@ def suspicious_labels(
 def _with_features(
     posteriors: Mapping[str, np.ndarray], features: np.ndarray, prior: Any, labels: Labels
 ) -> tuple[dict[str, np.ndarray], float, str]:
-    """Posteriors by labels and features, a classifier's own errors that pass for wrong labels, a caution."""
+    """Posteriors by labels and features, the classifier's own expected errors, and a caution."""
     shape, prior = (labels.num_samples, labels.num_classes), by_class(prior, labels.class_names)
     if features.shape != shape or prior is None or np.shape(prior) != shape[1:]:
         raise ValueError(
@@ -251,7 +242,7 @@ def _with_features(
     # p(y | labels, features) is proportional to p(y | labels) p(y | features) / p(y).
     lift = log(features) - log(np.asarray(prior, np.float64))[None]
     both = {name: softmax(log(draws) + lift[None], axis=2) for name, draws in posteriors.items()}
-    if (labels.labels_per_sample() != 1).any():  # of several labels the classifier has little say
+    if (labels.labels_per_sample() != 1).any():  # with several labels the classifier matters little
         return both, 0.0, _OF_MODEL
     sample, _, label = labels.entries()
     agreed = float((features[sample].argmax(axis=1) == label).mean())
@@ -261,7 +252,7 @@ def _with_features(
 
 
 def checked_gold(gold: Any, num_samples: int, num_classes: int) -> Gold:
-    """Codes of true classes, -1 where unknown, and how their samples were chosen; five are the least."""
+    """Checked codes of true classes, -1 where unknown, and their design; at least five are needed."""
     known = gold if isinstance(gold, Gold) else Gold(gold)
     classes = np.asarray(known.classes)
     check_codes(classes, num_classes, "gold", size=num_samples, missing=True, kinds="iu")
@@ -291,7 +282,6 @@ def wrong_share(
 
 
 def _posterior(values: Any, labels: Labels, name: str) -> np.ndarray:
-    """(draws, samples, classes) checked."""
     title = f"the class posterior {name!r}"
     p = _by_task(values, labels, title)
     p = p[None] if p.ndim == 2 else p
@@ -323,7 +313,7 @@ _PSEUDO, _RIGHT = 1.0, 8.0  # labels that each row is taken to have had, of ever
 
 
 class SharedConfusion(NamedTuple):
-    """A crowd's rows, how much samples differ, and the class of each sample."""
+    """A crowd's confusion matrix, the variation between samples, and the class of each sample."""
 
     prior: Float[np.ndarray, " classes"]
     matrix: Float[np.ndarray, "classes classes"]  # p(label | class) of the crowd
@@ -335,18 +325,18 @@ class SharedConfusion(NamedTuple):
     __repr__ = one_line
 
     def design_effect(self, num_labels: float) -> float:
-        """How many labels of one sample say as much as one independent label, where it has `num_labels`."""
+        """Number of labels of one sample that are worth one independent label, if it has `num_labels`."""
         return (num_labels + self.concentration) / (1 + self.concentration)
 
 
 @seeded
 def shared_confusion(labels: Labels, *, num_bootstrap: int = 50, key: Any = None) -> SharedConfusion:
-    """Fit the model to the counts of each sample's labels.
+    """Fit the model of shared confusion to the counts of each sample's labels.
 
     Args:
-        labels: some samples with two labels or more.
+        labels: some samples with two or more labels.
         num_bootstrap: bootstrap samples of samples.
-        key: of the bootstrap; 0 if None.
+        key: seed of the bootstrap; 0 if None.
 
     Raises:
         ValueError: no sample has two labels; fewer than two bootstrap samples.
@@ -377,7 +367,7 @@ def shared_confusion(labels: Labels, *, num_bootstrap: int = 50, key: Any = None
 
 
 def _with_labelers(labels: Labels, theta: np.ndarray, posterior: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rows of the labelers, and the posterior by them: a few steps of EM with the evidence divided."""
+    """Rows of the labelers, and the posterior given them: a few steps of EM with divided evidence."""
     classes = labels.num_classes
     matrix, concentration, prior = _parts(theta, classes)
     sample, labeler, label = labels.entries()
@@ -409,7 +399,7 @@ def log_joint(theta: np.ndarray, patterns: np.ndarray) -> np.ndarray:
 
 
 def slopes(theta: np.ndarray, patterns: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, float]:
-    """d log p / d alpha (class, label), and / d concentration of what is subtracted, both weighted."""
+    """d log p / d alpha (class, label), and d / d concentration of its normaliser, both weighted."""
     matrix, concentration, _ = _parts(theta, patterns.shape[1])
     by_cell = np.einsum("rc,rkc->ck", weight, _summed(np.reciprocal, concentration * matrix, patterns))
     whole = _summed(np.reciprocal, np.array([[concentration]]), patterns.sum(axis=1, keepdims=True))
@@ -417,13 +407,12 @@ def slopes(theta: np.ndarray, patterns: np.ndarray, weight: np.ndarray) -> tuple
 
 
 def _parts(theta: np.ndarray, classes: int) -> tuple[np.ndarray, float, np.ndarray]:
-    """(matrix, concentration, prior) of one vector."""
     rows, prior = theta[: classes**2].reshape(classes, classes), theta[classes**2 + 1 :]
     return softmax(rows, axis=1), float(np.exp(theta[classes**2])), softmax(prior)
 
 
 def _fitted(patterns: np.ndarray, times: np.ndarray, start: np.ndarray | None) -> np.ndarray:
-    """The vector of largest posterior density, rows of counts weighted by how often they occur."""
+    """The posterior mode, with rows of counts weighted by their frequency."""
     classes = patterns.shape[1]
     pseudo = _PSEUDO + _RIGHT * np.eye(classes)
 

@@ -1,15 +1,12 @@
-"""What is trained on the labels while they are being cleaned: one face for two kinds of learners.
+"""Models that are trained on the labels while they are cleaned: one interface for two kinds of learners.
 
 A learner turns labels into *evidence* (one row for each sample) and evidence into a model:
 
-    "labels"  one-hot rows at the consolidated labels: noise ignored, what the paper trains
+    "labels"  one-hot rows at the consolidated labels: noise ignored, as in the paper
     "mmse"    class posteriors: the risk (40) of Su, known error rates
     "ml"      log p(labels | class): the likelihood (32) of Su
 
-A sample that an oracle has cleaned is a row of certainty in all three. `LinearLearner` is logistic (softmax)
-regression by `jtruth.training`; `retrain` fits many copies of the data that differ in one row each as one
-vmapped program of Newton steps from the model at hand. `SklearnLearner` is any scikit-learn estimator with
-`sample_weight`, in a loop on the host.
+A sample that an oracle has cleaned is a certain row in all three.
 """
 
 from abc import ABC, abstractmethod
@@ -34,20 +31,20 @@ KINDS = ("labels", "mmse", "ml")
 
 
 class Learner(ABC):
-    """How a model is trained on evidence, (samples, classes), of the samples where `where` is True."""
+    """Interface for training on evidence, (samples, classes), of the samples where `where` is True."""
 
     kind: str
 
     @abstractmethod
     def fit(self, x: Any, evidence: Any, where: Any, start: Any = None) -> tuple[Any, bool]:
-        """Train on all of it: a model, and whether its training ended where it should."""
+        """Train a model; also returns whether training converged."""
 
     @abstractmethod
     def probabilities(self, model: Any, x: Any) -> Float[np.ndarray, "samples classes"]:
         """p(class | features) of the model."""
 
     def evidence(self, log_likelihood: Any, prior: Any, label: Any) -> Float[np.ndarray, "samples classes"]:
-        """What this kind of learner makes of labels; `log_likelihood` holds the oracle's answers."""
+        """Evidence of this kind of learner; `log_likelihood` includes the oracle's answers."""
         if self.kind == "labels":
             return np.eye(prior.size)[label]
         return log_likelihood if self.kind == "ml" else softmax(log_likelihood + log(prior)[None], axis=1)
@@ -75,20 +72,20 @@ class Learner(ABC):
         )
 
     def penalty(self, model: Any, num_samples: Any) -> Any:
-        """What the objective holds beside the mean of `sample_loss`, in the units of `standard`."""
+        """Penalty of the objective, in the units of `standard`."""
         return 0.0
 
     def standard(self, model: Any, x: Any) -> tuple[Any, Any]:
-        """The same model of the same features in units in which its objective is written."""
+        """The same model and features in the units of the objective."""
         return model, x
 
 
 @dataclass(frozen=True)
 class LinearLearner(Learner):
-    """Logistic regression (softmax of more classes), lambda/(2N) times the squared weights.
+    """Logistic regression (softmax for more classes) with penalty lambda/(2N) times the squared weights.
 
-    Weights are penalised per standard deviation of their feature, so predictions do not depend on the
-    features' units; models hold weights in the units of the features as they were given.
+    Weights are penalised per standard deviation of their feature, so predictions do not depend on units;
+    models hold weights in the original units.
     """
 
     kind: str = "ml"
@@ -98,7 +95,7 @@ class LinearLearner(Learner):
         choose("kind", self.kind, KINDS)
 
     def fit(self, x: Any, evidence: Any, where: Any, start: Any = None) -> tuple[Any, bool]:
-        """L-BFGS from `start` (0 if None), which stops at a gradient of 1e-6."""
+        """L-BFGS from `start` (0 if None), up to a gradient of 1e-6."""
         regularisation, objective, loss = self._options(evidence)
         centre, sd = units(x)
         with jax.enable_x64(True):
@@ -114,8 +111,8 @@ class LinearLearner(Learner):
         return in_units(model, -centre / sd, 1 / sd), (x - centre) / sd
 
     def retrain(self, model: Any, x: Any, evidence: Any, where: Any, rows: Any, new: Any) -> Any:
-        """All copies at once (see `retrain`); a copy that does not settle is as good as it got."""
-        used, place = np.flatnonzero(where), np.cumsum(where) - 1  # samples held out cost nothing
+        """All copies at once (see `retrain`); a copy that does not converge keeps its last step."""
+        used, place = np.flatnonzero(where), np.cumsum(where) - 1  # held-out samples cost nothing
         start, standard = self.standard(model, np.asarray(x, np.float64))
         with jax.enable_x64(True):
             start = as_linear(start, x, evidence)
@@ -167,7 +164,7 @@ class SklearnLearner(Learner):
         choose("kind", self.kind, ("labels", "mmse"))
 
     def fit(self, x: Any, evidence: Any, where: Any, start: Any = None) -> tuple[Any, bool]:
-        """A clone of the estimator, fitted; it has not converged if it warns so."""
+        """Fit a clone of the estimator; it has not converged if it warns so."""
         import warnings
 
         from sklearn.base import clone
@@ -185,7 +182,7 @@ class SklearnLearner(Learner):
         return model, not any(issubclass(w.category, ConvergenceWarning) for w in caught)
 
     def probabilities(self, model: Any, x: Any) -> Float[np.ndarray, "samples classes"]:
-        """`predict_proba`, or the decisions where there is none."""
+        """`predict_proba`, or the predictions if there is none."""
         if hasattr(model, "predict_proba"):
             return np.asarray(model.predict_proba(x), np.float64)
         return np.eye(len(model.classes_))[model.predict(x)]
@@ -200,12 +197,12 @@ _LEVEL = 1e-13  # differences of the objective (of order 1) that are rounding
 
 
 def arrays(x: Any, evidence: Any, where: Bool[np.ndarray, " samples"]) -> tuple[Any, Any, Any]:
-    """Features, evidence (both float64) and which samples count, on the device."""
+    """Features, evidence (both float64) and mask of the used samples, on the device."""
     return jnp.asarray(x, jnp.float64), jnp.asarray(evidence, jnp.float64), jnp.asarray(where)
 
 
 def units(x: Any) -> tuple[Float[np.ndarray, " features"], Float[np.ndarray, " features"]]:
-    """Mean and standard deviation of each feature; 1 where all values are equal but for rounding."""
+    """Mean and standard deviation of each feature; 1 if all values are equal up to rounding."""
     x = np.asarray(x, np.float64)
     top = np.abs(x).max(axis=0, initial=0.0)
     top = np.where(top > 0, top, 1.0)
@@ -228,12 +225,12 @@ def as_linear(start: Any, x: Any, evidence: Any) -> Linear:
 
 
 def retrain(data, start, rows, new, *options):
-    """Every copy of `data`, see `arrays`, by Newton's method: (stacked models, largest gradients).
+    """Fit every copy of `data`, see `arrays`, by Newton's method: (stacked models, largest gradients).
 
-    One row of N changes little, so the Hessian at the start serves for all steps and the error shrinks by
-    about 1/N a step, which costs a gradient. Where that is not enough (an outlier changes its class) the copy
-    starts again, with a new Hessian at every step. Copies, in which row rows[k] has evidence new[k], go in
-    blocks of 64, the last filled by repeating copies: each size would be a program to compile.
+    One row of N changes little, so the Hessian at the start serves all steps: the error shrinks by about 1/N
+    a step. If that is not enough (an outlier changes its class) the copy starts again, with a new Hessian at
+    every step. Copies, in which row rows[k] has evidence new[k], are processed in blocks of 64, the last
+    padded, because each size is compiled.
     """
     models, slopes = _padded(False, data, start, rows, new, options)
     left = np.flatnonzero(~(slopes <= _SETTLED))
@@ -244,7 +241,7 @@ def retrain(data, start, rows, new, *options):
 
 
 def _padded(often, data, start, rows, new, options):
-    """(flat models, largest gradients) in blocks of 64, or one of a power of two where there are fewer."""
+    """(flat models, largest gradients) in blocks of 64, or one of a power of two for fewer."""
     size = min(_BLOCK, 1 << (len(rows) - 1).bit_length())
     filled = np.resize(np.arange(len(rows)), (-(-len(rows) // size), size))
     blocks = [(jnp.asarray(rows[block], jnp.int32), jnp.asarray(new[block], jnp.float64)) for block in filled]
@@ -261,7 +258,7 @@ def _inverse(hessian, change, theta, rows, new):
 
 @kept_jit("objective", "loss", "often")
 def _newton(data, start, rows, new, regularisation, objective, loss, often):
-    """(flat models, gradients) by steps with the Hessian of the start; or (`often`) with new, halved ones."""
+    """(flat models, gradients) by steps with the first Hessian; or (`often`) with new ones and halving."""
     (x, evidence, where), (flat, unravel) = data, ravel_pytree(start)
     count, options = where.sum().astype(x.dtype), {"objective": objective, "loss": loss}
 

@@ -1,19 +1,19 @@
-"""The loop: start, ask, answer, and again; `clean` runs it against an oracle that is a function.
+"""The cleaning loop: start, ask, answer, repeat; `clean` runs it against an oracle function.
 
     state = start(x, labels, noise, prior)
     request = ask(state, 10)                  # ten samples, why these, and what each is expected to bring
     state = answer(request.state, {17: 1, ...})
     write_state("cleaning.state", state)       # go on tomorrow: the same queue, to the bit
 
-After every answer the learner is trained again, and the state's trail says how good it is, as estimated from
-noisy labels, and truly where that is known.
+After every answer the learner is trained again, and the state's trail has its accuracy, estimated from noisy
+labels, and the true one if known.
 
-The strategies are functions (key, state) -> scores: larger is sooner, -inf is never. What the scan of the
-paper leaves certain, and what is reconstructed (a page is missing between 5.1 and 5.3), is said at each. By
-default jtruth asks by `risk`: the expected fall of the risk of a noise-aware learner (`expected_fall`).
+Strategies are functions (key, state) -> scores: larger is sooner, -inf is never. Docstrings mark what is
+certain in the scan of the paper and what is reconstructed (a page is missing between 5.1 and 5.3). The
+default is `risk`: the expected reduction of the risk of a noise-aware learner (`expected_fall`).
 
-The probability that a label is wrong, given the consolidated label alone, is Bayes from r and the prior (a
-reconstruction; the reference values agree):  P(y = k | label l) = prior[k] r[k, l] / sum_m prior[m] r[m, l].
+The probability that a consolidated label is wrong is Bayes from r and the prior (a reconstruction that agrees
+with the reference values):  P(y = k | label l) = prior[k] r[k, l] / sum_m prior[m] r[m, l].
 """
 
 from collections.abc import Callable, Mapping
@@ -38,7 +38,7 @@ Scores = Float[np.ndarray, " samples"]
 
 
 def label_posterior(state: State) -> Float[np.ndarray, "samples classes"]:
-    """P(true class | consolidated label): Bayes from r and the prior; features have no say."""
+    """P(true class | consolidated label): Bayes from r and the prior, without features."""
     labels = state.consolidated
     joint = labels.prior[None, :] * labels.rates[np.arange(labels.label.size), :, labels.label]
     return joint / joint.sum(axis=1, keepdims=True)
@@ -53,7 +53,7 @@ def chance_of_flip(state: State) -> Scores:
 def emi(key: Any, state: State) -> Scores:
     """(16)-(21): sum over flips of P(flip) (eval(f_i) - eval(f)), both estimated by (7) on all of D.
 
-    Reconstructed: P(flip); f_i is estimated on D with label i clean, as 5.3 says of D_i.
+    Reconstructed: P(flip); f_i is estimated on D with label i clean, as in 5.3 for D_i.
     """
     everything = np.ones(len(state.x), bool)
     return _emi(state, everything, learns_sample=True)
@@ -69,24 +69,24 @@ def emi_split(key: Any, state: State) -> Scores:
 def emi_split_uncertainty(key: Any, state: State) -> Scores:
     """The paper's TARS, (22)-(23): u(x_i) sigmoid(EMI(i)), u = 1 - P(f(x_i) | x_i). Certain.
 
-    EMI is a difference of accuracies times a probability, so sigmoid(EMI) is 1/2 within a few thousandths
-    and this is uncertainty sampling with EMI for ties.
+    EMI is a difference of accuracies times a probability, so sigmoid(EMI) is 1/2 within a few thousandths and
+    this is uncertainty sampling with EMI for ties.
     """
     return uncertainty(key, state) * expit(emi_split(key, state))
 
 
 def masked_tars(key: Any, state: State) -> Scores:
-    """`emi_split_uncertainty` without labels that cannot be wrong, which the paper asks for as well. Ours."""
+    """`emi_split_uncertainty` without labels that cannot be wrong, which the paper also selects."""
     return np.where(chance_of_flip(state) > 0, emi_split_uncertainty(key, state), -np.inf)
 
 
 def sort_noise(key: Any, state: State) -> Scores:
-    """The label that is most probably wrong (6.1); certain but for P(flip). Equal ones go by lot."""
+    """The label that is most probably wrong (6.1); certain but for P(flip). Ties are random."""
     return chance_of_flip(state)
 
 
 def wrong_label(key: Any, state: State) -> Scores:
-    """P(the class is another than the label) by the features alone, of a model that did not see the label.
+    """P(the label is wrong) by the features alone, of a model that did not see the label.
 
     The order of cleanlab, by a model trained with the error rates known (`benchmarks/label_issues.py`).
     """
@@ -97,8 +97,8 @@ def wrong_label(key: Any, state: State) -> Scores:
 def expected_error(key: Any, state: State) -> Scores:
     """Roy, McCallum (2001): minus the error expected after the answer, measured on the noisy labels.
 
-    Reconstructed: answers as probable as the model says, and the error is the share of training labels that
-    the retrained model does not predict.
+    Reconstructed: answer probabilities are those of the model, and the error is the share of training labels
+    that the retrained model does not predict.
     """
     chance, where = model_chances(state), ~state.validation
     label = state.consolidated.label
@@ -113,26 +113,23 @@ def expected_error(key: Any, state: State) -> Scores:
 
 
 def active_clean(key: Any, state: State) -> Scores:
-    """The answer that changes the model most: expected norm of the change of the sample's gradient.
-
-    Reconstructed: that it is this norm, and answers as probable as the model says.
-    """
+    """Expected norm of the change of the sample's gradient by an answer (reconstructed)."""
     size = np.linalg.norm(influence(state).changes, axis=2)
     return (model_chances(state) * size).sum(axis=1)
 
 
 def uncertainty(key: Any, state: State) -> Scores:
-    """u(x_i) = 1 - P(f(x_i) | x_i): how unsure the model is; labels have no say."""
+    """u(x_i) = 1 - P(f(x_i) | x_i), the uncertainty of the model, without labels."""
     return 1 - model_chances(state).max(axis=1)
 
 
 def random(key: Any, state: State) -> Scores:
-    """All alike."""
+    """Random order."""
     return host_rng(key, "random cleaning").random(len(state.x))
 
 
 def risk(key: Any, state: State) -> Scores:
-    """Ours: expected fall of the believed risk of the learner per unit of cost (`expected_fall`)."""
+    """Expected reduction of the learner's risk per unit of cost (`expected_fall`); not from the paper."""
     return _risk(influence(state), state)
 
 
@@ -148,16 +145,16 @@ STRATEGIES: dict[str, Callable[[Any, State], Scores]] = {
 
 
 def estimated_accuracy(state: State) -> float:
-    """Accuracy of the state's model by unbiased counts (7), kept to [0, 1]: on held-out samples if any."""
+    """Accuracy of the state's model by unbiased counts (7), in [0, 1]: on held-out samples if any."""
     held_out = state.validation
     on = held_out if held_out.any() else np.ones(held_out.size, bool)
-    said = model_chances(state).argmax(axis=1)
-    unbiased = float(_truth(state, on)[np.arange(held_out.size), said][on].mean())
+    predicted = model_chances(state).argmax(axis=1)
+    unbiased = float(_truth(state, on)[np.arange(held_out.size), predicted][on].mean())
     return min(max(unbiased, 0.0), 1.0)
 
 
 def _truth(state: State, on: Bool[np.ndarray, " samples"]) -> np.ndarray:
-    """(7): what stands in the place of "1 at the true class", 0 outside of `on`."""
+    """(7): unbiased substitute for "1 at the true class", 0 outside of `on`."""
     consolidated = state.consolidated
     used = consolidated._replace(label=consolidated.label[on], rates=consolidated.rates[on])
     truth = np.zeros(consolidated.rates.shape[:2])
@@ -220,20 +217,20 @@ def start(
     seed: int = 0,
     **data: Any,
 ) -> State:
-    """A cleaning that has not begun: data checked, the learner trained on the noisy labels.
+    """Check the data of a cleaning and train the learner on the noisy labels.
 
     Args:
         x: (samples, features), finite numbers.
         labels: of the same samples.
         noise: of known (or learned) error rates.
         prior: (classes,), positive.
-        learner: what is trained; logistic regression by the likelihood (32) with known noise by default.
+        learner: `LinearLearner` (default: the likelihood (32), known noise), `SklearnLearner` or your own.
         strategy: a name in `STRATEGIES`.
         seed: of ties and random choices.
-        data: `validation` (share or mask of samples held out, which the `emi_split` strategies need),
-            `costs` (samples,) of asking, `oracle` (a `NoiseModel` of one labeler: an answer is a label then),
-            `probabilities` (samples, classes), p(y | features) of a model that did not see these labels, from
-            which "risk" knows what to expect; without them the learner's, trained with the noise known.
+        data: `validation` (share or mask of samples held out, which the `emi_split` strategies need), `costs`
+            (samples,) of asking, `oracle` (a `NoiseModel` of one labeler whose answers are labels),
+            `probabilities` (samples, classes), p(y | features) of a model that did not see these labels, for
+            the expected answers of "risk"; by default those of the learner trained with known noise.
 
     Raises:
         ValueError: features that are no finite numbers, costs that are not positive, a validation split
@@ -292,11 +289,11 @@ def ask(state: State, num: int = 1) -> Request:
 
 
 def answer(state: State, classes: Mapping[Any, int], *, truth: tuple[Any, Any] | None = None) -> State:
-    """A new state that knows what the oracle said.
+    """Add an oracle's answers to a state.
 
     Args:
         state: the `state` of a `Request`.
-        classes: sample's task id (its number, where there are none) -> class code.
+        classes: sample's task id (or its number) -> class code.
         truth: (x, y) of test samples, to follow the true accuracy as well.
 
     Raises:
@@ -328,7 +325,7 @@ def answer(state: State, classes: Mapping[Any, int], *, truth: tuple[Any, Any] |
 
 
 def followed(state: State, truth: tuple[Any, Any] | None) -> State:
-    """The state with one step more in its trail."""
+    """The state with another step in its trail."""
     true = None
     if truth is not None:
         x, y = (np.asarray(part) for part in truth)

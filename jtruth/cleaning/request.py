@@ -1,8 +1,8 @@
-"""What `jtruth clean` does, in Python: labels and perhaps features in, a queue of samples to check out.
+"""The command `jtruth clean` in Python: a queue of samples to check, from labels and perhaps features.
 
 With features, a cleaning (`loop`) is begun, or continued from a state file with the answers of a gold table.
-Without, every label's probability of being wrong (`issues`). Error rates that are not given are learned from
-the labels; of one label a sample from out-of-sample probabilities, or from features by cross-validation.
+Without, the probability that each label is wrong (`issues`). Error rates that are not given are learned from
+the labels; with one label a sample from out-of-sample probabilities, or from features by cross-validation.
 """
 
 from collections.abc import Iterable
@@ -43,10 +43,10 @@ _MOST_DRAWS, _LAYER_DRAWS = 200, 50  # of class posteriors
 
 # (*) Of the crowds in benchmarks/label_issues.py five have 1.1 to 2.5, where independence ranks as well or
 # better, and one, fifty labels a picture, has 7.8, where it ranks much worse: nothing lies between.
-# (**) Not said on a screen: benchmarks/label_issues.py has how often its sign and its interval were right.
+# (**) Only in the JSON: benchmarks/label_issues.py has how often its sign and its interval were right.
 
-# What the score of a strategy holds; the others have a score of their own.
-HELD = {
+# Meaning of the score of a strategy; the others have a score of their own.
+SCORES = {
     "risk": "expected reduction of the loss",
     "wrong_label": "P(wrong) by features",
     "sort_noise": "P(wrong) by the label",
@@ -60,20 +60,19 @@ def begin(
     labels: Labels, rates: tuple[NoiseModel | None, Any], features: Any, *, probabilities: Any = None,
     costs: Any = None, strategy: str | None = None, level: float = 0.95, seed: int = 0,
 ) -> tuple[State, tuple[str, ...], Issues | None]:  # fmt: skip
-    """A cleaning with features that has not begun, notes on its error rates, and how many labels are wrong.
+    """Start a cleaning with features: its state, notes on error rates, and the number of wrong labels.
 
-    The last of one label a sample whose error rates are learned; its interval has probability `level`.
-
-    `rates` (noise, prior) are learned where the noise is None; `probabilities` (samples, classes) p(y |
-    features), out of sample, say which answers to expect; `costs` (samples, 1); `strategy` is "risk", of one
-    label a sample "wrong_label", if None.
+    `rates` (noise, prior) are learned if the noise is None; `probabilities` (samples, classes) are
+    out-of-sample p(y | features) for the expected answers; `costs` have shape (samples, 1). `strategy` None
+    is "risk", or "wrong_label" with one label a sample and learned rates. Only then wrong labels are counted,
+    with an interval of probability `level`.
     """
     (noise, prior), found = rates, None
-    if noise is None and _one_label_each(labels):
+    if noise is None and (labels.labels_per_sample() == 1).all():
         if probabilities is None:
             probabilities = crossed_probabilities(features, labels, seed)
-        found, prior, notes, matrix = counted_by(labels, probabilities, seed, level)
-        known, notes = _of_all_labelers(matrix, labels), (*notes, found.caution)
+        found, prior, notes, known = counted_by(labels, probabilities, seed, level)
+        notes = (*notes, found.caution)
         strategy = strategy or "wrong_label"
     else:
         known, prior, notes = _rates(labels, noise, prior, seed)
@@ -93,10 +92,10 @@ def queue(
     notes: tuple[str, ...] = (),
     wrong: Issues | None = None,
 ) -> Document:
-    """The next samples to check of a cleaning, begun or continued; `wrong`: how many labels were at first.
+    """The next samples to check of a cleaning, begun or continued.
 
-    `gold` (samples,) are answers to what was asked, -1 elsewhere; the cleaning is remembered in the file
-    `path`, which is read where there is one.
+    `gold` (samples,) are answers to what was asked, -1 elsewhere; the state is kept in the file `path`, which
+    is read if it exists. `wrong` is the number of wrong labels at the start.
     """
     if path is not None and Path(path).exists():
         state = read_state(path, state)
@@ -118,7 +117,7 @@ def queue(
     advice = stopping_advice(state, min(_ADVISED, num_open), key=state.seed, effects=request.effects)
     forecast = {k: v for k, v in asdict(advice).items() if k not in ("worth_it", "sentence")}  # (**)
     counted = {} if wrong is None else {"expected_wrong": wrong.expected, "interval": list(wrong.interval)}
-    accuracy, what = state.trail[-1][1], HELD.get(state.strategy, "score")
+    accuracy, what = state.trail[-1][1], SCORES.get(state.strategy, "score")
     columns = (Column("score", what, form=".3g"), Column("reason", "why"))
     blocks = (
         Queue("queue", "Tasks to check, in order", "task", columns, rows),
@@ -135,21 +134,14 @@ def queue(
 
 
 def believed(state: State, wrong: Issues | None = None) -> Float[np.ndarray, "samples classes"]:
-    """What is believed of each sample's class: by all labels if they were judged; certain if verified."""
+    """Class probabilities of each sample, by all labels if they were judged; certain if verified."""
     known = np.full(len(state.x), -1)
     known[[i for i, _ in state.answers]] = [label for _, label in state.answers]
     return clamp(label_posterior(state) if wrong is None else wrong.class_posterior, known)
 
 
-def _one_label_each(labels: Labels) -> bool:
-    return bool((labels.labels_per_sample() == 1).all())
-
-
 def crossed_probabilities(features: Any, labels: Labels, seed: int) -> np.ndarray:
-    """(samples, classes) probabilities by features, of logistic regression that did not see these labels.
-
-    A first model of the labels teaches the error rates, and the second is trained with these known.
-    """
+    """(samples, classes) probabilities of cross-fitted logistic regression, with rates from a first fit."""
     label_of = labels.counts().argmax(axis=1)
     x = np.asarray(features, np.float64)
     mixed = host_rng(seed, "folds of cleaning").permutation(label_of.size)
@@ -169,27 +161,18 @@ def _out_of_fold(learner: LinearLearner, x: Any, evidence: Any, fold: np.ndarray
     return p
 
 
-def rates_of_one_label(labels: Labels, probabilities: Any, seed: int) -> tuple[Any, Any, tuple[str, ...]]:
-    """Error rates, one matrix for all labelers, and prior of one label a sample."""
-    _, prior, notes, _, matrix = _by_layer(labels, probabilities, seed)
-    return _of_all_labelers(matrix, labels), prior, notes
-
-
 def counted_by(
     labels: Labels, probabilities: Any, seed: int, level: float = 0.95
-) -> tuple[Issues, Any, tuple[str, ...], Any]:
-    """Which of one label a sample are wrong by a model's probabilities; class prior, notes, error rates."""
+) -> tuple[Issues, Any, tuple[str, ...], ConfusionMatrices]:
+    """Wrong labels with one label a sample by a model's probabilities; prior, notes, error rates."""
     posterior, prior, notes, sharp, matrix = _by_layer(labels, probabilities, seed)
     found = suspicious_labels(labels, posterior, probabilities=sharp, prior=prior, level=level, key=seed)
-    return found, prior, notes, matrix
-
-
-def _of_all_labelers(matrix: Any, labels: Labels) -> ConfusionMatrices:
-    return ConfusionMatrices(np.repeat(np.asarray(matrix, np.float64), labels.num_labelers, axis=0))
+    rates = np.repeat(np.asarray(matrix, np.float64), labels.num_labelers, axis=0)  # one for all labelers
+    return found, prior, notes, ConfusionMatrices(rates)
 
 
 def _by_layer(labels: Labels, probabilities: Any, seed: int) -> tuple[Any, Any, tuple[str, ...], Any, Any]:
-    """Of one label a sample: class posterior, prior, notes, sharpened probabilities, and the matrix."""
+    """With one label a sample: class posterior, prior, notes, sharpened probabilities, and the matrix."""
     sharp = sharpened(labels, probabilities)
     layer = fit_noise_layer(labels, sharp, key=seed)
     notes = (FROM_PROBABILITIES, *layer.warnings)
@@ -197,7 +180,6 @@ def _by_layer(labels: Labels, probabilities: Any, seed: int) -> tuple[Any, Any, 
 
 
 def _rates(labels: Labels, noise: Any, prior: Any, seed: int) -> tuple[Any, Any, tuple[str, ...]]:
-    """Error rates and prior, learned where they are not given."""
     if noise is not None:
         prior = noise.mean_prior if prior is None else prior
         if prior is None:
@@ -219,12 +201,12 @@ def suggestions(
     labels: Labels, posterior: Float[np.ndarray, "samples classes"], order: Iterable[tuple[int, int]],
     rows: Iterable[tuple[int, int]],
 ) -> list[tuple[str, float | None, int | None]]:  # fmt: skip
-    """Class that each row of a table should have, its probability, and how soon to check the row.
+    """Suggested class of each row of a table, its probability, and the rank of the row in the queue.
 
     Args:
-        labels, posterior: what was judged, and what is believed of the classes.
+        labels, posterior: the labels, and the class probabilities.
         order: (sample, labeler) of the labels to check, the first first; labeler -1: of the sample.
-        rows: the same of each row of the table; sample -1: there is nothing to say.
+        rows: the same of each row of the table; sample -1: no suggestion.
     """
     place: dict[tuple[int, int], int] = {}
     for k, (i, t) in enumerate(order):
@@ -252,7 +234,7 @@ def issues(
 def _class_posteriors(
     labels: Labels, noise: Any, prior: Any, probabilities: Any, seed: int
 ) -> tuple[Any, Any, tuple[str, ...], Any]:
-    """What is believed of the classes (draws, or several assumptions), prior, notes, and probabilities."""
+    """Class posteriors (draws, or several assumptions), prior, notes, and probabilities."""
     if noise is not None:
         known, shares, _ = _rates(labels, noise, prior, seed)
         drawn = [(model, pi if prior is None else shares) for model, pi in noise.models(_LAYER_DRAWS)]
@@ -261,7 +243,7 @@ def _class_posteriors(
             for model, pi in drawn or [(known, shares)]
         ])  # fmt: skip
         return p if drawn else p[0], np.asarray(shares, np.float64), (), probabilities
-    if _one_label_each(labels):
+    if (labels.labels_per_sample() == 1).all():
         if probabilities is None:
             raise ValueError("one label per sample cannot show errors: give --predictions or --noise")
         return _by_layer(labels, probabilities, seed)[:4]
@@ -286,7 +268,7 @@ def posterior_draws(labels: Labels, fit: JointPosterior) -> Float[np.ndarray, "d
     """Class posteriors under the draws of error rates and prior of a `fit_joint`, at most 200 of them.
 
     Raises:
-        ValueError: a fit of dependent labelers, whose rates depend on strata; take its `class_posterior`.
+        ValueError: a fit of dependent labelers, whose rates depend on strata; use its `class_posterior`.
     """
     if fit.dependence != "independent":
         raise ValueError(

@@ -1,9 +1,8 @@
-"""Where a cleaning stands (`State`): what is fixed, what was answered so far, and a file of it.
+"""The state of a cleaning (`State`): data, answers so far, and a file of it.
 
-A `State` is never changed; asking and answering make new ones. It can be written and read again with the same
-data: a digest says whether they are the same. A state is written only over one whose answers and requests it
-knows, so none are lost. Everything that is drawn depends on the seed and on the number of answers, so an
-interrupted run that is resumed asks for the same samples in the same order, to the bit.
+A `State` is immutable; asking and answering make new ones. A state is written only over one whose answers and
+requests it includes, so none are lost. All random draws depend on the seed and on the number of answers, so
+an interrupted run resumes with the same samples in the same order, bit for bit.
 """
 
 import hashlib
@@ -32,7 +31,7 @@ _MARK = "cleaning, format 1"
 
 
 class State(NamedTuple):
-    """The data of a cleaning, which do not change, how it is done, and how far that went."""
+    """The data of a cleaning, its options, and its progress."""
 
     x: Float[np.ndarray, "samples features"]
     of_labels: Float[np.ndarray, "samples classes"]  # log p(labels | class)
@@ -48,7 +47,7 @@ class State(NamedTuple):
     strategy: str = "risk"
     seed: int = 0
     model: Any = None  # trained on what is known
-    answers: tuple[tuple[int, int], ...] = ()  # (sample, label) that the oracle said
+    answers: tuple[tuple[int, int], ...] = ()  # (sample, label) of the oracle
     pending: tuple[int, ...] = ()  # asked and not yet answered
     # How good the model was: number of answers, accuracy estimated from noisy labels, the true one or None.
     trail: tuple[tuple[int, float, float | None], ...] = ()
@@ -64,12 +63,12 @@ class State(NamedTuple):
 
     @property
     def labelled(self) -> Int[np.ndarray, " samples"]:
-        """The class that makes the labels most probable: of one label a sample it is that."""
+        """The most probable class by the labels; with one label a sample this label."""
         return self.of_labels.argmax(axis=1)
 
     @property
     def digest(self) -> str:
-        """Sixteen letters that stand for all data."""
+        """Sixteen hexadecimal digits that identify all data."""
         digest = hashlib.sha256()
         others = () if self.probabilities is None else (self.probabilities,)
         for part in (*self[:3], *self.noisy, *self[4:7], *others):
@@ -93,7 +92,7 @@ class State(NamedTuple):
 
     @property
     def consolidated(self) -> Consolidated:
-        """One label for each sample and its distribution; an answer takes the place of the labels."""
+        """One label for each sample and its distribution; an answer replaces the labels."""
         label, rates = self.noisy.label.copy(), self.noisy.rates.copy()
         for sample, answer in self.answers:
             label[sample], rates[sample] = answer, self.oracle
@@ -101,11 +100,11 @@ class State(NamedTuple):
 
     @property
     def evidence(self) -> Float[np.ndarray, "samples classes"]:
-        """What the learner is trained on."""
+        """Evidence on which the learner is trained."""
         return self.learner.evidence(self.log_likelihood, self.prior, self.consolidated.label)
 
     def refitted(self) -> "State":
-        """The learner trained on what is known now; a doubt where it stopped early."""
+        """The state with the learner trained on it; a warning if training stopped early."""
         keep_programs()  # most of the time of a small cleaning is compilation
         model, converged = self.learner.fit(self.x, self.evidence, ~self.validation, self.model)
         doubt = (
@@ -151,7 +150,7 @@ def data_of(
 
 
 def with_probabilities(state: State, probabilities: Any) -> State:
-    """The data with somebody's p(y | features), of classes that the labels allow."""
+    """Add p(y | features) of another model, of classes that the labels allow."""
     p, log_likelihood = np.asarray(probabilities, np.float64), state.of_labels
     samples, classes = log_likelihood.shape
     check_shape(p, "probabilities", "samples classes", samples=samples, classes=classes)
@@ -164,7 +163,6 @@ def with_probabilities(state: State, probabilities: Any) -> State:
 
 
 def _validation(part_of: Any, label: Int[np.ndarray, " samples"], num_classes: int, key: Any) -> np.ndarray:
-    """The samples held out: a mask, or a share drawn at random."""
     size = label.size
     if np.ndim(part_of) == 0:
         if not 0 <= float(part_of) < 1:
@@ -186,7 +184,7 @@ def _validation(part_of: Any, label: Int[np.ndarray, " samples"], num_classes: i
 
 
 def write_state(path: str | Path, state: State) -> None:
-    """The state as one file, which may not hold answers or requests that this state does not know."""
+    """Write the state as one file; ValueError if an existing file has answers or requests it lacks."""
     leaves = [np.asarray(leaf) for leaf in jax.tree.leaves(state.model)]
     if any(leaf.dtype == object for leaf in leaves):
         leaves = []  # scikit-learn's: fitted again when it is read
@@ -201,13 +199,12 @@ def write_state(path: str | Path, state: State) -> None:
 
 
 def _begun(state: State) -> dict[str, Any]:
-    """What a cleaning is begun with."""
     return {"digest": state.digest, "learner": repr(state.learner), "strategy": state.strategy,
             "seed": state.seed}  # fmt: skip
 
 
 def read_state(path: str | Path, fresh: State) -> State:
-    """The state that was written, of the data, learner, strategy and seed of a fresh one (from `start`)."""
+    """Read a state of the same data, learner, strategy and seed as a fresh one (from `start`)."""
     try:
         arrays, words = present(Checkpoint(path, _MARK).read(), "the file")
     except (RuntimeError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""How good is a classifier, judged by noisy labels? `evaluate` answers with an `Evaluation`."""
+"""Evaluate classifiers, labelers and scores by noisy labels; `evaluate` returns an `Evaluation`."""
 
 from jtruth.evaluation.agreement import Consensus, consensus, labeler_agreement
 from jtruth.evaluation.agreement_of_values import rating_agreement, set_agreement

@@ -1,9 +1,7 @@
-"""What do the labels say by themselves: how much labelers agree, and which class each sample has.
+"""Agreement of labelers, and the consensus of the labels on each sample.
 
-Agreement (`labeler_agreement`) needs no model, and says how far labels can be trusted as far as labelers do
-not make the same mistakes. `consensus` keeps of a method of `jtruth.learning.methods` the most probable class
-of each sample, its probability, and who said something else. Votes, and methods that take labelers to err
-independently, are often too sure of themselves: only gold can judge that.
+Agreement needs no model; it measures accuracy only as far as labelers make different mistakes. Votes, and
+methods that assume independent errors, are often too confident; only gold can show that.
 """
 
 from dataclasses import dataclass
@@ -13,13 +11,13 @@ import numpy as np
 
 from jtruth._random import Stated, as_key, host_rng, seeded, stated, stream
 from jtruth._validation import choose, places
-from jtruth._validation.words import Read, number_of, plain, some
+from jtruth._validation.words import LOOK, Read, number_of, plain, some
 from jtruth.answers import Answer, Column, Curve, Document, Table, facts, how, warning_notes
 from jtruth.answers.blocks import cell_text, facts_of
 from jtruth.evaluation.checks.first_look import first_look
 from jtruth.evaluation.inputs import as_labels, read_gold
 from jtruth.evaluation.one_judge import labels_of_columns
-from jtruth.evaluation.parts import first_lines
+from jtruth.evaluation.parts import LOOK_FIRST
 from jtruth.inspection import coefficient_table
 from jtruth.labels import Labels, must_be_labels
 from jtruth.learning import Fit
@@ -35,23 +33,23 @@ _NAMED = 6  # labelers who disagree, by name in a line of the text
 
 @dataclass(frozen=True, repr=False)
 class LabelerAgreement(Answer):
-    """Coefficients of all labelers together, and Cohen's kappa of every two who share samples."""
+    """Coefficients of all labelers together, and Cohen's kappa of pairs who share samples."""
 
     overall: dict[str, Agreement]
     pairs: dict[tuple[str, str], Agreement]  # the most samples in common first
     weights: str
     differences: str
-    scale: str  # of the classes; with an order, alpha by it stands beside the nominal one
+    scale: str  # of the classes; if ordered, alpha by it is given too
     num_left_out: int  # pairs with one sample in common, and those beyond the 200 that share the most
     warnings: tuple[str, ...] = ()
 
     @property
     def kappa(self) -> Agreement:
-        """Cohen's kappa of the two labelers who share the most samples, the only two of two."""
+        """Cohen's kappa of the pair with the most common samples."""
         return next(iter(self.pairs.values()))
 
     def blocks(self) -> Document:
-        """The question, the answer and what stands behind it, for all faces."""
+        """Build the document of the result."""
         pairs = [
             {"pair": f"{plain(a)}, {plain(b)}", "first": a, "second": b, **kappa._asdict()}
             for (a, b), kappa in self.pairs.items()
@@ -87,8 +85,7 @@ class LabelerAgreement(Answer):
         elif known:
             sentence += f" Cohen's kappa is {self.kappa}."
         sentence = f"{sentence} {stats.from_unseen(self.overall)}".rstrip()
-        alarms = first_lines((), self.warnings)
-        return Document("How much do the labelers agree?", about, sentence, blocks, alarms)
+        return Document("How much do the labelers agree?", about, sentence, blocks)
 
 
 @seeded
@@ -96,17 +93,17 @@ def labeler_agreement(
     labels: Any, other: Any = None, *, weights: str = "nominal", differences: str | None = None,
     level: float = 0.95, key: Any = None,
 ) -> LabelerAgreement:  # fmt: skip
-    """Coefficients of agreement with posterior intervals: the same as those of `inspect`.
+    """Coefficients of agreement with posterior intervals, equal to those of `inspect`.
 
     Args:
-        labels: noisy labels; of several labels of a sample by one labeler the first counts in pairs. Or what
-            one labeler said, a sequence in the order of the samples, or a dict or Series by task id.
-        other: then what another one said.
+        labels: noisy labels; of repeated labels by one labeler, pairs use the first. Or the labels of one
+            labeler: a sequence in the order of the samples, or a dict or Series by task id.
+        other: then the labels of another one.
         weights: "nominal", "linear" or "quadratic" in the distance of the classes: of their numbers
-            (`labels.values`), or of their ranks where their scale is ordinal.
+            (`labels.values`), or of their ranks if their scale is ordinal.
         differences: of Krippendorff's alpha, "nominal", "ordinal" or "interval" (distances as above). None:
             interval for quadratic weights, else nominal, with a second alpha by the scale of the classes.
-        level: of the intervals.
+        level: probability of the intervals.
         key: a whole number or a JAX key; 0 if None.
 
     Raises:
@@ -140,14 +137,15 @@ def labeler_agreement(
         beside = beside or stats.unseen(kappa, host_rng(key, "samples that no two saw"))
         one_key = stream(key, "agreement of two", a, b)
         pairs[names[a], names[b]] = agreement(kappa, one_key, level, beside=beside)
-    odd = first_lines(first_look(labels, np.full(labels.num_samples, -1), {}))
-    return LabelerAgreement(together, pairs, weights, differences, labels.scale, left_out, odd)
+    found = first_look(labels, np.full(labels.num_samples, -1), {})
+    alarms = tuple(f"{LOOK}{check.message}." for check in found if check.verdict == LOOK_FIRST)
+    return LabelerAgreement(together, pairs, weights, differences, labels.scale, left_out, alarms)
 
 
 def in_common(
     sample: np.ndarray, labeler: np.ndarray, size: tuple[int, int]
 ) -> tuple[dict[tuple[int, int], tuple[np.ndarray, np.ndarray]], int]:
-    """Where labels for the same samples stand of the pairs that share the most; how many are left out."""
+    """Indices of the labels for common samples, of the pairs that share the most; number of other pairs."""
     shared, found = stats.labeler_pairs(sample, labeler, np.zeros_like(sample), size).shared, {}
     by_labeler, place = np.argsort(labeler, kind="stable"), np.full(size[1], -1)
     ends = np.cumsum(np.bincount(labeler, minlength=size[0]))
@@ -162,10 +160,10 @@ def in_common(
 
 @dataclass(frozen=True, repr=False)
 class Consensus(Answer):
-    """The consensus on every sample. The order of samples is that of the labels."""
+    """The consensus on every sample, in the order of the samples of the labels."""
 
     method: str
-    assumes: str  # what the method takes for granted of the labelers
+    assumes: str  # the method's assumption about the labelers
     labels: Labels
     label: np.ndarray  # (samples,) code of the most probable class; of tied ones the first
     probability: np.ndarray  # (samples,) of that class
@@ -193,7 +191,7 @@ class Consensus(Answer):
         return [*header, "labels", "disagree"], [[*row, n, " ".join(who)] for row, n, who in ends]
 
     def labelers(self) -> list[dict[str, Any]]:
-        """Each labeler's number of labels, and how many of them differ from the consensus, worst first."""
+        """Each labeler's number of labels, and how many differ from the consensus, worst first."""
         (_, labeler, _), names = self.labels.arrays, self.labels.worker_names
         number = self.labels.labels_per_labeler()
         against = np.bincount(labeler[self.disagrees], minlength=number.size)
@@ -202,7 +200,7 @@ class Consensus(Answer):
         return [{"worker": who, "num_labels": n, "num_disagree": differ} for who, n, differ in rows]
 
     def blocks(self) -> Document:
-        """The question, the answer and what stands behind it, for all faces."""
+        """Build the document of the result."""
         names, size = tuple(map(str, self.labels.class_names)), self.labels.num_samples
         _, table = consensus_table(self.labels, self.class_posterior)
         counts, tied = self.labels.labels_per_sample().tolist(), self.tied.tolist()
@@ -251,17 +249,18 @@ def consensus(
     labels: Labels, method: str = "dawid_skene", *, gold: Any = None, prior: Any = None, key: Any = None,
     **options: Any,
 ) -> Consensus:  # fmt: skip
-    """The most probable class of each sample by one of the methods of `jtruth.learning.methods.METHODS`.
+    """The most probable class of each sample, by a method of `jtruth.learning.methods.METHODS`.
 
     Args:
-        labels, method: the noisy labels, and a name in that table.
+        labels: the noisy labels.
+        method: a name in that table.
         gold: known classes: (samples,) with -1 where unknown, or a Series or dict by task id.
-        prior: (classes,) class shares, where they are known and the method takes them.
+        prior: (classes,) class shares, if they are known and the method uses them.
         key: a whole number or a JAX key; 0 if None.
         options: further options of the method's fit.
 
     Raises:
-        ValueError: an unknown method, or input that it cannot use.
+        ValueError: an unknown method, or unusable input.
 
     >>> votes = Labels.from_matrix([["a", "a", "b"], ["b", "b", "b"], ["a", "a", "a"]], classes=["a", "b"])
     >>> found = consensus(votes, "majority_vote")
@@ -289,7 +288,7 @@ def consensus(
 
 
 def consensus_table(labels: Labels, class_posterior: np.ndarray) -> tuple[list[str], list[list[Any]]]:
-    """Header and rows of a table: each task's most probable class and its class probabilities."""
+    """Header and rows of a table: the most probable class of each task, and its class probabilities."""
     names = tuple(map(str, labels.class_names))
     best = [names[c] for c in class_posterior.argmax(axis=1)]
     rows = zip(labels.task_names, best, class_posterior.tolist(), strict=True)

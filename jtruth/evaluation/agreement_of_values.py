@@ -1,6 +1,6 @@
-"""How far do labelers agree who give sets of classes, or numbers on a continuous scale?
+"""Agreement of labelers who give sets of classes, or numbers on a continuous scale.
 
-Both functions take plain columns, one row a label; their statistics are those of `jtruth.stats.raters`.
+Both functions take plain columns, one row a label; the statistics are those of `jtruth.stats.raters`.
 """
 
 from collections.abc import Iterable
@@ -34,17 +34,17 @@ _WORDS = {0.5: "poorly", 0.75: "moderately", 0.9: "well", np.inf: "very well"}  
 
 @dataclass(frozen=True, repr=False)
 class SetAgreement(Answer):
-    """Alpha of sets by each distance, the one that was asked for first; and of each class by itself."""
+    """Krippendorff's alpha of sets by each distance, and of each class alone."""
 
     overall: dict[str, Agreement]  # by distance
     by_class: dict[str, Agreement]  # is the class in the set?
-    shares: dict[str, float]  # of the sets that hold a class
+    shares: dict[str, float]  # of the sets with a class
     distance: str
     num_sets: int
     warnings: tuple[str, ...] = ()
 
     def blocks(self) -> Document:
-        """The question, the answer and what stands behind it, for all faces."""
+        """Build the document of the result."""
         binary = "jt.evaluate_labelers(jt.Labels.from_long(task, worker, [{!r} in one for one in sets]))"
         classes = [
             {"class": name, **one._asdict(), "share": self.shares[name], "next": binary.format(name)}
@@ -75,13 +75,13 @@ def set_agreement(
     task: Iterable, worker: Iterable, sets: Iterable[Iterable], *, distance: str = "masi",
     level: float = 0.95, key: Key | None = None,
 ) -> SetAgreement:  # fmt: skip
-    """Krippendorff's alpha of sets of classes, with posterior intervals; and of each class by itself.
+    """Krippendorff's alpha of sets of classes, and of each class alone, with posterior intervals.
 
     Args:
         task, worker: ids, one a row.
-        sets: for each row the classes that the worker named; an empty set says that none holds.
-        distance: of two sets, "masi", "jaccard" or "equal", for the first sentence; the answer has all three.
-        level: of the intervals.
+        sets: for each row the classes that the worker named; an empty set means that none holds.
+        distance: of two sets, "masi", "jaccard" or "equal", for the headline; the result has all three.
+        level: probability of the intervals.
         key: a whole number or a JAX key; 0 if None.
 
     Raises:
@@ -117,7 +117,7 @@ def set_agreement(
 
 @dataclass(frozen=True, repr=False)
 class RatingAgreement(Answer):
-    """Intraclass correlations and alpha of all raters, bias and limits of agreement of every two."""
+    """Intraclass correlations and alpha of all raters; bias and limits of agreement of pairs."""
 
     overall: dict[str, Agreement]  # icc_2_1, icc_2_k, icc_3_1, krippendorff
     pairs: dict[tuple[str, str], dict[str, Any]]  # bias, lower and upper limit; most tasks in common first
@@ -127,7 +127,7 @@ class RatingAgreement(Answer):
     warnings: tuple[str, ...] = ()
 
     def blocks(self) -> Document:
-        """The question, the answer and what stands behind it, for all faces."""
+        """Build the document of the result."""
         single, mean = self.overall["icc_2_1"], self.overall["icc_2_k"]
         pairs = [
             {"pair": f"{plain(a)} - {plain(b)}", "first": a, "second": b, **row}
@@ -166,8 +166,8 @@ def rating_agreement(
 
     Args:
         task, worker: ids, one a row.
-        values: a finite number a row; what a rater did not rate has no row.
-        level: of the intervals.
+        values: a finite number a row; leave out rows without a rating.
+        level: probability of the intervals.
         key: a whole number or a JAX key for the interval of alpha; 0 if None.
 
     Raises:
@@ -205,7 +205,7 @@ def rating_agreement(
 def _shared(
     values: Values, what: str
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, tuple[str, ...], tuple[str, ...]]:
-    """Rows of tasks with two labelers or more, by task; codes of tasks and of labelers, names, notes."""
+    """Rows of tasks with two or more labelers, by task; codes of tasks and of labelers, names, notes."""
     if len(values.workers) < 2:
         raise ValueError(f"agreement needs two {what}s, but there is only {some(map(plain, values.workers))}")
     rows = np.flatnonzero(np.bincount(values.sample)[values.sample] > 1)

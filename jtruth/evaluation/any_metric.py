@@ -1,19 +1,17 @@
 """`metric_posterior`: the posterior of any function of true classes and predictions, by drawn label vectors.
 
-A metric of raw scores or probabilities is no function of a count table but of the classes of all samples. So
-whole label vectors are drawn, in chunks of bounded memory. What a classifier said enters through its symbol:
-the class, or the bin of a score (20 of equal mass, or 12 where several assumptions are shown).
-
-Where errors are independent, classes are independent given the classifier's rows K,
+Whole label vectors are drawn, in chunks of bounded memory. The classifier enters through its symbol: the
+class, or the bin of a score (20 of equal mass, or 12 with several assumptions). If errors are independent,
+classes are independent given the classifier's rows K,
 
     p(y_i = c | K, z, symbols) ~ p(z_i | c) prior[c] K[c, symbol_i],
 
-and K is drawn from its posterior: two classes by the chain of symbols, or for bins by a walk along them; more
-by Gibbs sampling; learned rates with those of labelers.
+and K is drawn from its posterior: with two classes by the chain of symbols, or for bins by a walk along them;
+with more by Gibbs sampling; learned rates together with those of labelers.
 
-Where nobody vouches the answer is what-if, the hull over every assumption that `evaluate` shows, without
-coverage. A vector is tied to a drawn table: of the samples of a symbol as many are of class c as the table
-says, chosen with the odds of their class posterior (systematic sampling in random order).
+Without an assumption the result is the hull over all assumptions of `evaluate`, without coverage. For each
+symbol a vector has as many samples of class c as a drawn table, chosen with the odds of their class posterior
+(systematic sampling in random order).
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -40,10 +38,10 @@ from jtruth.evaluation.assumptions.model_error import UNKNOWN_KIND
 from jtruth.evaluation.assumptions.registry import ASSUMPTIONS, INDEPENDENT
 from jtruth.evaluation.checks import first_look as look
 from jtruth.evaluation.inputs import Judging
-from jtruth.evaluation.parts import LOOK_FIRST, ONLY_GOLD, Assumption, Check, assumption_table, first_lines
+from jtruth.evaluation.parts import LOOK_FIRST, ONLY_GOLD, Assumption, Check, assumption_table
 from jtruth.labels import Labels
 from jtruth.stats.draws import DrawsEstimate
-from jtruth.tables.posterior import NO_LAW, RangeEstimate
+from jtruth.tables.posterior import NO_DISTRIBUTION, RangeEstimate
 from jtruth.testing.binary.chain import symbol_chain, symbol_walk
 from jtruth.testing.multiclass import count_posterior
 
@@ -65,30 +63,29 @@ State = tuple[Float[np.ndarray, "samples classes"], Float[np.ndarray, "draws cla
 
 @dataclass(frozen=True, repr=False)
 class MetricPosterior(Answer):
-    """A number, or an array of numbers, under one assumption or several."""
+    """Posterior of a number, or an array of numbers, under one or several assumptions."""
 
     drawn: Mapping[str, Float[np.ndarray, "draws ..."]]  # by the name of the assumption
     level: float
     assumption: str
     warnings: tuple[str, ...]
-    checks: tuple[Check, ...] = ()  # alarms that stand above the answer
+    checks: tuple[Check, ...] = ()
 
     @property
     def interval_kind(self) -> str:
-        """A posterior, or the range over several assumptions, which promises no coverage."""
+        """A posterior, or a range over several assumptions, which has no coverage."""
         return "posterior" if len(self.drawn) == 1 else WHAT_IF
 
     @property
     def draws(self) -> Float[np.ndarray, "draws ..."]:
-        """One value, or array of values, for each drawn vector of classes; a range has none."""
+        """Values (draws, ...) for drawn vectors of classes; ValueError for a range."""
         first, *others = self.drawn.values()
         if others:
-            raise ValueError(f"{NO_LAW}; for one assumption take drawn[{next(iter(self.drawn))!r}]")
+            raise ValueError(f"{NO_DISTRIBUTION}; for one assumption take drawn[{next(iter(self.drawn))!r}]")
         return first
 
     @property
     def _shape(self) -> tuple[int, ...]:
-        """Of the function's values."""
         return next(iter(self.drawn.values())).shape[1:]
 
     def estimate(self, *place: int) -> DrawsEstimate | RangeEstimate:
@@ -101,7 +98,7 @@ class MetricPosterior(Answer):
         return dists[0] if len(dists) == 1 else RangeEstimate(tuple(dists))
 
     def blocks(self) -> Document:
-        """The question, the answer and what stands behind it, for all faces."""
+        """Build the document of the result."""
         places = {str(list(p)) if p else "value": p for p in np.ndindex(self._shape)}
         rows = [{"place": name, **dist_row(self.estimate(*p), self.level)} for name, p in places.items()]
         views = [
@@ -124,8 +121,7 @@ class MetricPosterior(Answer):
         ends = [rows[0][name] for name in ("mean", "low", "high")]
         what = f"{rows[0]['place']} of {len(rows)}: " if len(rows) > 1 else ""
         sentence = f"{what}{cell_text(ends, '.3f', 'undefined')} ({percent}; assumption: {self.assumption})."
-        alarms, views = first_lines(self.checks, self.warnings), f"{len(self.drawn)} views"
-        return Document("What is the posterior of this metric?", views, sentence, blocks, alarms)
+        return Document("What is the posterior of this metric?", f"{len(self.drawn)} views", sentence, blocks)
 
 
 def metric_posterior(
@@ -136,20 +132,20 @@ def metric_posterior(
     num_draws: int = 1000,
     **how: Unpack[Judging],
 ) -> MetricPosterior:
-    """The posterior of fn(true classes, prediction).
+    """Estimate the posterior of fn(true classes, prediction).
 
     Args:
-        fn: (y, prediction) -> a number or an array; y (samples,) codes. Ready: `jtruth.testing.of_labels`.
+        fn: (y, prediction) -> a number or an array; y (samples,) codes. Examples: `jtruth.testing.of_labels`.
         prediction: (samples,) classes, or scores (floats) of class 1, or probabilities (samples, classes);
-            matched by task ids where they have some.
+            matched by task ids if they have some.
         labels: as for `evaluate`.
-        num_draws: drawn label vectors of each assumption.
-        how: see `Judging`; known noise needs the prior too. Gold is clamped, so where error rates are learned
-            assume="independent" has to be said beside it. Progress is told draws too.
+        num_draws: number of drawn label vectors under each assumption.
+        how: see `Judging`; known noise needs the prior. Gold is clamped, so with learned error rates it needs
+            assume="independent". `progress` counts draws too.
 
     Raises:
         ValueError: unusable labels or predictions, values that are no numbers or change their shape, gold
-            for a range, or a name where a function belongs.
+            without an assumption, or a name in place of a function.
 
     >>> import jtruth as jt
     >>> from jtruth.testing.of_labels import brier
@@ -188,7 +184,7 @@ def metric_posterior(
         assumed, doubts = NOBODY, [ONLY_GOLD, *doubts]
     else:
         sources, doubts = {INDEPENDENT: independent_vectors(coded, num_draws)}, []
-        assumed = registry.granted(INDEPENDENT)
+        assumed = registry.assumption_of(INDEPENDENT)
     drawn: dict[str, np.ndarray] = {}
     for name, vectors in sources.items():
         parts: list[np.ndarray] = []
@@ -207,7 +203,6 @@ def metric_posterior(
 
 
 def _alarms(data: inputs.Inputs, outputs: np.ndarray) -> tuple[Check, ...]:
-    """What makes labels and predictions one look at, whatever is asked of them."""
     if outputs.dtype.kind == "f" and (outputs.ndim == 1 or len(data.classes) == 2):
         scores = outputs if outputs.ndim == 1 else outputs[:, 1]
         data = replace(data, positive=1)
@@ -242,7 +237,7 @@ def _read(prediction: Any, labels: Any, how: Judging) -> tuple[inputs.Inputs, np
 
 
 def _with_symbols(data: inputs.Inputs, outputs: np.ndarray, bins: int) -> inputs.Inputs:
-    """The input with what labels are told of the prediction: its class, or the bin of its score."""
+    """The input with the symbol of each prediction: its class, or the bin of its score."""
     if outputs.dtype.kind != "f":
         return replace(data, y_pred=outputs.astype(np.int64))
     if outputs.ndim == 2 and len(data.classes) > 2:
@@ -254,7 +249,7 @@ def _with_symbols(data: inputs.Inputs, outputs: np.ndarray, bins: int) -> inputs
 
 
 def _asker(fn: Callable, outputs: np.ndarray, data: inputs.Inputs) -> tuple[Callable, tuple[str, ...]]:
-    """(vectors of classes -> values, what is to be said): compiled where JAX can trace the function."""
+    """(vectors of classes -> values, warnings); compiled if JAX can trace the function."""
     size = data.y_pred.size
     try:
         jax.eval_shape(fn, jax.ShapeDtypeStruct((size,), np.int32), jnp.asarray(outputs))
@@ -273,7 +268,7 @@ def _asker(fn: Callable, outputs: np.ndarray, data: inputs.Inputs) -> tuple[Call
 
 
 def independent_vectors(data: inputs.Inputs, num_draws: int) -> Iterator[Vectors]:
-    """Vectors if errors are independent, as many at once as memory is meant for; `data` gets notes."""
+    """Label vectors if errors are independent, in chunks; notes are added to `data`."""
     states = (_known if data.model is not None else _learned)(data, num_draws, data.key)
     # log p(z_i | c) prior[c] K[c, symbol_i] of each draw
     joints = (log_joint + log(row)[:, data.y_pred].T for log_joint, rows in states for row in rows)
@@ -286,7 +281,7 @@ def independent_vectors(data: inputs.Inputs, num_draws: int) -> Iterator[Vectors
 
 
 def member_vectors(member: Assumption, data: inputs.Inputs, num_draws: int) -> Iterator[Vectors]:
-    """Vectors under one assumption that was fitted with these symbols, in chunks of bounded memory."""
+    """Label vectors under one fitted assumption, in chunks."""
     rng = host_rng(stream(data.key, member.name), "label vectors of one assumption")
     if member.fit is not None:
         p = member.fit.class_posterior
@@ -306,10 +301,7 @@ def tied_vectors(
     tables: Int[np.ndarray, "draws classes symbols"],
     rng: np.random.Generator,
 ) -> Int[np.ndarray, "draws samples"]:
-    """A vector of classes for each table (of whole numbers), which counts what the table says.
-
-    `p` are class posteriors, each up to a factor (what is 0 is never drawn), `symbols` of the samples.
-    """
+    """A vector of classes for each table with its counts; `p` are class posteriors up to a factor."""
     classes = p.shape[1]
     y = np.full((len(tables), len(p)), classes - 1, np.int32)
     for u in np.unique(symbols):
@@ -331,7 +323,7 @@ def _fixed_number(
     number: Float[np.ndarray, " draws"],
     rng: np.random.Generator,
 ) -> Bool[np.ndarray, "draws samples"]:
-    """In each draw `number` of the samples that are left, with chances whose odds keep their ratios."""
+    """Choose `number` of the remaining samples in each draw, with odds in proportion to `odds`."""
     odds = np.where(np.isnan(odds), np.inf, odds)
     low, high = np.full((len(left), 1), -60.0), np.full((len(left), 1), 60.0)
     for _ in range(40):
@@ -379,7 +371,7 @@ def _bin_rows(
 
 
 def _learned(data: inputs.Inputs, num_draws: int, key: Key) -> Iterator[State]:
-    """Error rates and prior are drawn too; scores inform them through four coarse bins."""
+    """Draw error rates and prior too; scores inform them through four coarse bins."""
     scored, number = data.symbols is not None, data.num_symbols
     coarse = min(_COARSE, number)
     rough = data.y_pred * coarse // number if scored else data.y_pred

@@ -1,20 +1,20 @@
-"""Thousands of label sets evaluated in one call: simulations, bootstraps, one classifier in many cells.
+"""`evaluate_batch`: thousands of label sets evaluated in one call, for simulations and bootstraps.
 
-What `evaluate` asks of one set is asked of many of equal (or filled-up) size, in a few compiled programs:
+Sets of equal (or padded) size are evaluated in a few compiled programs. The methods:
 
-`method`            labelers    what it is
-"bayes"             known       the exact posterior of the count table (`testing.binary.batch`); two classes
-"empirical_bayes"   known       operating point by exact conditional means, then plugged in; two classes
-"joint"             unknown     joint posterior of classes, labelers, classifier, errors independent: weighted
-                                draws where they do (two classes), else chains (`learning.joint.batch`)
-"shared_strata"...  unknown     the same under any model of `fit_joint`, by name or as a function that builds
-                                it, with its priors: tempering (`learning.joint.tempered_batch`)
-"em"                unknown     Dawid and Skene's EM, labelers and classifier, then plugged in; two classes
+    "bayes"             known error rates; exact posterior of the count table (`testing.binary.batch`)
+    "empirical_bayes"   known error rates; operating point by exact conditional means, then plugged in
+    "joint"             joint posterior of classes, labelers and classifier with independent errors: weighted
+                        draws if they are enough (two classes), else chains (`learning.joint.batch`)
+    "shared_strata"...  the same under any model of `fit_joint`, by name or as a function that builds it:
+                        tempering (`learning.joint.tempered_batch`)
+    "em"                Dawid and Skene's EM for labelers and classifier, then plugged in
 
-A smaller set is filled up with samples without labels and without a prediction (-1). Do not use a set that
-is not `ok`: it has no label at all, its posterior did not fit the window, its chains disagree or are short
-(R-hat above 1.05, fewer than 100 effective draws), EM did not converge, or raters that were learned are no
-better than chance on average (classes exchanged names). All work in float64 but the chains of "joint".
+The methods with known rates and "em" are for two classes. A smaller set is padded with samples without labels
+and without a prediction (-1). Do not use a set that is not `ok`: it has no label, its posterior did not fit
+the window, its chains disagree or are short (R-hat above 1.05, fewer than 100 effective draws), EM did not
+converge, or the learned raters are on average no better than chance (classes exchanged names). All work is in
+float64 except the chains of "joint".
 """
 
 from typing import Any, NamedTuple
@@ -81,21 +81,21 @@ def evaluate_batch(
     key: Any = None,
     mesh: jax.sharding.Mesh | None = None,
 ) -> BatchEvaluation:
-    """Evaluate every set.
+    """Evaluate every set of predictions and labels.
 
     Args:
         y_pred: predicted classes, -1 where there is no sample.
-        labels: codes 0..C-1, -1 for no label; of symbols 0..S-1 where `noise` has so many columns.
-        noise, prior: matrices of the labelers, of all sets or of each, rows true, or a noise model of
-            independent labelers; and the class prior.
-        method: see above; "bayes" where `noise` is given, else "joint".
+        labels: codes 0..C-1, -1 for no label; of symbols 0..S-1 if `noise` has so many columns.
+        noise, prior: matrices of the labelers, of all sets or of each, rows are true classes, or a noise
+            model of independent labelers; and the class prior.
+        method: see the module; None: "bayes" with `noise`, else "joint".
         level: probability of the intervals.
-        key: of what is drawn: a whole number or a JAX key; 0 if None. Each set has a stream of its own.
+        key: seed: a whole number or a JAX key; 0 if None. Each set has its own stream.
         mesh: devices that share the sets.
 
     Raises:
-        ValueError: shapes that do not match, codes out of range, a method that does not go with the input,
-            labels that are impossible under `noise`, sets that are too large for a model.
+        ValueError: shapes that do not match, codes out of range, a method that does not fit the input, labels
+            that are impossible under `noise`, sets that are too large for a model.
 
     >>> z = np.repeat([[0, 0, 0], [1, 1, 1], [0, 1, 0], [1, 0, 1]], [40, 30, 6, 5], axis=0)
     >>> found = evaluate_batch(z[None, :, 0], z[None], noise=np.full((3, 2, 2), 0.1) + 0.8 * np.eye(2),
@@ -139,14 +139,14 @@ def evaluate_batch(
 
 
 def _joint(y, z, classes, level, key, mesh) -> BatchEvaluation:
-    """Draws of the count tables, read as `evaluate` reads draws: weighted ones, chains where those fail."""
-    evaluated, chosen = [], np.arange(len(y))
+    """Summarize draws of the count tables: weighted ones, chains if those are too few."""
+    parts, chosen = [], np.arange(len(y))
     if classes == 2 and z.shape[2] < MOST_RATERS:
         weighed = weighted_batch(key, z, y, classes, mesh=mesh)
         ess = np.asarray(present(weighed.ess, "effective draws"))
         good = np.asarray(weighed.ok) & (ess >= _MIN_ESS)
         numbers = _read(jax.tree.map(lambda a: a[good], weighed), classes, level)
-        evaluated.append((np.flatnonzero(good), numbers._replace(ess=ess[good])))
+        parts.append((np.flatnonzero(good), numbers._replace(ess=ess[good])))
         chosen = np.flatnonzero(~good)
     if chosen.size:
         # Filled up to a few sizes, since each is compiled for itself.
@@ -154,10 +154,10 @@ def _joint(y, z, classes, level, key, mesh) -> BatchEvaluation:
         filled = np.resize(chosen, size)
         chains = joint_batch(key, z[filled], y[filled], classes, numbers=filled, mesh=mesh)
         chains = jax.tree.map(lambda a: np.asarray(a)[: chosen.size], chains)
-        evaluated.append((chosen, _read(chains, classes, level)))
-    order = np.concatenate([which for which, _ in evaluated]).argsort()
-    parts = zip(*[numbers[1:] for _, numbers in evaluated], strict=True)
-    return BatchEvaluation(evaluated[0][1].metrics, *(np.concatenate(part)[order] for part in parts))
+        parts.append((chosen, _read(chains, classes, level)))
+    order = np.concatenate([which for which, _ in parts]).argsort()
+    fields = zip(*[numbers[1:] for _, numbers in parts], strict=True)
+    return BatchEvaluation(parts[0][1].metrics, *(np.concatenate(field)[order] for field in fields))
 
 
 def _read(batch: JointBatch, classes: int, level: float) -> BatchEvaluation:
@@ -183,7 +183,7 @@ def _read(batch: JointBatch, classes: int, level: float) -> BatchEvaluation:
 
 
 def _beyond_chance(matrices: Float[np.ndarray, "sets raters classes classes"]) -> Bool[np.ndarray, " sets"]:
-    """Whether raters are right more often than by guessing, on average; if not, classes exchanged names."""
+    """Whether raters are on average better than guessing; if not, classes exchanged names."""
     right = np.diagonal(matrices, axis1=2, axis2=3).mean(axis=(1, 2))
     return right > 1.0 / matrices.shape[-1]
 
@@ -206,7 +206,7 @@ def _em(labels):
 
 @jax.jit
 def _fixed_points(x, y):
-    """Of the conditional means; `lax.map`, so that each set takes only the branch it needs."""
+    """Fixed points of the conditional means; `lax.map`, so that each set takes only its own branch."""
 
     def one(data):
         x, y = data
@@ -220,10 +220,8 @@ def _log_odds(z, matrices, prior) -> Float[np.ndarray, "sets samples"]:
     """logit p(y_i = 1 | z_i)."""
     (sets, size, labelers), (s, i, t) = z.shape, np.nonzero(z >= 0)  # labelers of each set by themselves
     matrices = np.broadcast_to(np.asarray(matrices, np.float64), (sets, *matrices.shape[-3:]))
-    matrices = matrices.reshape(sets * labelers, 2, -1)
-    total = _host.labels_log_likelihood(
-        matrices, s * size + i, s * labelers + t, z[s, i, t].astype(np.int64), sets * size
-    )
+    matrices, label = matrices.reshape(sets * labelers, 2, -1), z[s, i, t].astype(np.int64)
+    total = _host.labels_log_likelihood(matrices, s * size + i, s * labelers + t, label, sets * size)
     total = total.reshape(sets, size, 2) + _host.log(prior)[:, None, :]
     bad = np.argwhere(np.isneginf(total).all(axis=2))
     if len(bad):
@@ -237,12 +235,11 @@ def _log_odds(z, matrices, prior) -> Float[np.ndarray, "sets samples"]:
 
 
 def _whole(codes: Any) -> np.ndarray:
-    """On the host; true and false, and whole numbers of a floating type, as integers."""
+    """Codes on the host; booleans and whole numbers of a floating type as integers."""
     codes = np.asarray(codes)
-    whole = codes.dtype.kind == "b" or (
-        codes.dtype.kind == "f" and bool((np.isfinite(codes) & (codes == np.floor(codes))).all())
-    )
-    return codes.astype(np.int64) if whole else codes
+    if codes.dtype.kind == "f" and not (np.isfinite(codes) & (codes == np.floor(codes))).all():
+        return codes
+    return codes.astype(np.int64) if codes.dtype.kind in "bf" else codes
 
 
 def _checked(y_pred, labels, noise, prior, method):
@@ -261,10 +258,8 @@ def _checked(y_pred, labels, noise, prior, method):
     if noise is not None:
         sets, labelers = len(y), z.shape[2]
         noise = np.asarray(as_matrices(noise, labelers, "noise"), np.float64)
-        prior, each = (
-            np.asarray(by_class(prior, range(2)), np.float64),
-            noise.shape[:-2] in ((labelers,), (sets, labelers)),
-        )
+        prior = np.asarray(by_class(prior, range(2)), np.float64)
+        each = noise.shape[:-2] in ((labelers,), (sets, labelers))
         if not (each and noise.shape[-2] == 2 <= noise.shape[-1] and prior.shape == (2,)):
             raise ValueError(
                 f"noise has shape {noise.shape} and prior {prior.shape}; known labelers are of two classes: "

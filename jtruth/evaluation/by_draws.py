@@ -1,16 +1,15 @@
-"""A classifier graded by draws of somebody's model of the labels, so that the draws carry the uncertainty.
+"""Evaluate a classifier by draws of a model of the labels, with the uncertainty of the draws.
 
-The model says p(class | labels) of every sample at every draw of its parameters theta. The classifier errs
-independently of the labelers given the class, with rows K[c] ~ Dirichlet(2 on the diagonal, 1 off it), as one
-more labeler does. What is sampled is p(theta, y, K | labels, predictions), in turn:
+The model gives p(class | labels) of every sample for every draw of its parameters theta. The classifier errs
+independently of the labelers given the class, with rows K[c] ~ Dirichlet(2 on the diagonal, 1 off it). The
+posterior p(theta, y, K | labels, predictions) is sampled by alternating
 
     theta' from the draws, taken with probability min(1, L(theta') / L(theta)),
         L(theta) = prod_i sum_c p(c | labels_i, theta) K[c, y_pred_i]
     y_i ~ p(c | labels_i, theta) K[c, y_pred_i],    K[c] ~ Dirichlet(prior + counts of y and y_pred)
 
-The draws are those of p(theta | labels), which is the prior of this step; so no approximation is made but for
-their number. Where the model has seen the predictions itself (`jtruth.models.testing`) its draws are used as
-they are.
+The draws of p(theta | labels) are the prior of this step, so the only approximation is their number. If the
+model has seen the predictions (`jtruth.models.testing`) its draws are used unchanged.
 """
 
 from collections.abc import Mapping
@@ -44,14 +43,14 @@ _MOST_NUMBERS, _FEWEST = 40_000_000, 100  # of the class posteriors of all draws
 
 
 class LabelDraws(NamedTuple):
-    """What draws say of the labels, before a prediction is looked at."""
+    """Draws of class probabilities and parameters of a model of the labels."""
 
     posterior: Float[np.ndarray, "draws rows classes"]
     row_of_sample: Int[np.ndarray, " samples"]
     matrices: Float[np.ndarray, "draws labelers classes classes"] | None
     classifier: Float[np.ndarray, "draws classes symbols"] | None  # where the model has seen predictions
     run: NutsRun | None
-    labels: Any  # Labels; None where the draws hold none
+    labels: Any  # Labels; None if the draws have none
 
     __repr__ = one_line
 
@@ -65,13 +64,13 @@ class LabelDraws(NamedTuple):
 
 
 def holds_draws(value: Any) -> bool:
-    """A NumPyro MCMC, a fit by NUTS, draws by name, or a tree of ArviZ."""
+    """Whether a value is a NumPyro MCMC, a fit by NUTS, a mapping of draws, or a tree of ArviZ."""
     named = isinstance(value, Mapping) or hasattr(value, "children")
     return named or hasattr(value, "get_samples") or (hasattr(value, "run") and hasattr(value, "spec"))
 
 
 def read_draws(given: Any) -> LabelDraws:
-    """The draws of `holds_draws`; ValueError for an MCMC that has not run, or draws that say no classes."""
+    """Draws of any of these; ValueError for an MCMC that has not run, or draws without classes."""
     if hasattr(given, "get_samples"):
         return _of_mcmc(given)
     if hasattr(given, "spec"):
@@ -114,7 +113,7 @@ def _of_mcmc(mcmc: Any) -> LabelDraws:
 def drawn_tables(
     found: LabelDraws, y_pred: Int[np.ndarray, " samples"], key: Key
 ) -> tuple[Float[np.ndarray, "draws classes symbols"], tuple[str, ...]]:
-    """Draws of the count table of classes and predictions, and a sentence where they are too few."""
+    """Draws of the count table of classes and predictions, and a warning if they have not converged."""
     rng, classes = host_rng(key, "tables by draws"), found.posterior.shape[2]
     cell, times = np.unique(found.row_of_sample * classes + y_pred, return_counts=True)
     row, symbol = np.divmod(cell, classes)
@@ -163,20 +162,20 @@ def rows_drawn(alpha: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def checks_of_draws(found: LabelDraws, class_names: tuple) -> tuple[Check, ...]:
-    """Whether the sampler has converged, and whether classes have exchanged names."""
+    """Checks that the sampler has converged, and that classes have not exchanged names."""
     checks = []
     if found.run is not None:
         numbers = by_number(found.run.rhat), by_number(found.run.ess)
         enough = good(*numbers, STANDARD._replace(max_rhat=_WORST, min_ess=_LEAST))
         poor = found.run.warnings and (found.run.divergences or not enough)
-        said = " ".join(found.run.warnings).rstrip(".") if poor else f"at worst {extremes(*numbers)}"
+        text = " ".join(found.run.warnings).rstrip(".") if poor else f"at worst {extremes(*numbers)}"
         verdict = "look first" if poor else "fits"
         worst = max((r for r in numbers[0].values() if np.isfinite(r)), default=None)
-        checks.append(Check("sampler", worst, None, verdict, said))
+        checks.append(Check("sampler", worst, None, verdict, text))
     if found.matrices is not None and found.matrices.shape[1]:
         chains = 1 if found.run is None else len(next(iter(found.run.samples.values())))
         parts = np.array_split(found.matrices, chains)
         switched = check_switching(np.array([part.mean(axis=0) for part in parts]), class_names)
-        said = (switched or "").rstrip(".") or "labelers are right more often than wrong in every chain"
-        checks.append(Check("switching", None, None, "look first" if switched else "fits", said))
+        text = (switched or "").rstrip(".") or "labelers are right more often than wrong in every chain"
+        checks.append(Check("switching", None, None, "look first" if switched else "fits", text))
     return tuple(checks)

@@ -1,9 +1,6 @@
-"""Labelers by one model of the labels: the normal distribution around a mode, or an annotation model by NUTS.
+"""Evaluate labelers by one model: a Gaussian approximation around a mode, or an annotation model by NUTS.
 
-`quick_labelers`: independence by weighed draws of the normal distribution around its mode, where labels are
-few enough for them; else by EM. Millions of labels take seconds, and so does a stream
-(`jtruth.learning.update`). `labelers_by_model`: an annotation model by NUTS. EM and NUTS come without the
-checks against independent errors, and say so.
+EM (for many labels, and streams: `jtruth.learning.update`) and NUTS skip the checks of independent errors.
 """
 
 from typing import Any
@@ -15,7 +12,7 @@ from jtruth._validation import choose
 from jtruth._validation.words import Read
 from jtruth.answers import Check
 from jtruth.evaluation import parts
-from jtruth.evaluation.assumptions.model_error import OVERALL, check_kind, dists_of, rests_on
+from jtruth.evaluation.assumptions.model_error import OVERALL, check_kind, dists_of, width_assumption
 from jtruth.evaluation.checks.verdicts import refused
 from jtruth.evaluation.habits import behaviour_of, with_repeats
 from jtruth.evaluation.inputs import as_labels, read_labels_alone
@@ -53,19 +50,18 @@ _ONE_READING: dict[str, Any] = {
 
 
 def the_prior(num_classes: int) -> Smoothing:
-    """Pseudo-counts that stand for the prior of `fit_joint` in the basis of the normal distribution."""
+    """Pseudo-counts equivalent to the prior of `fit_joint` in the basis of the Gaussian approximation."""
     return Smoothing(2.0, 1.0 / (num_classes - 1), 1.0)
 
 
 @seeded
 def quick_labelers(labels: Labels | Stream, *, key: Any = None, level: float = 0.95) -> LabelerReport:
-    """What `evaluate_labelers` says of each labeler, by a normal around a mode instead of sampling.
+    """Evaluate each labeler like `evaluate_labelers`, by a Gaussian approximation instead of sampling.
 
-    Where labels are few, and not too few for their labelers, all is as there, but that independence is read
-    by weighed draws of that distribution. Else, and of a stream, EM and the distribution at its mode are the
-    one reading: the share of the labels given that are right, expected at the mode, has the spread of the
-    chance that a new label is right, and then the predictive distribution of
-    `jtruth.evaluation.assumptions.model_error`.
+    With few labels, and enough for each labeler, only the model of independent errors differs: it has
+    weighted draws of the approximation. Otherwise, and for a stream, the only estimate is EM with the
+    Gaussian approximation at its mode. The expected share of right labels is centred at the mode, and the
+    predictive distribution is that of `jtruth.evaluation.assumptions.model_error`.
 
     Args:
         labels: the noisy labels; or a stream of them, begun with `Smoothing` above 0 (`the_prior`).
@@ -114,7 +110,7 @@ def quick_labelers(labels: Labels | Stream, *, key: Any = None, level: float = 0
     warnings = (*notes, *draws.warnings, QUICK.format(draws.how), parts.ONLY_GOLD)
     return LabelerReport(
         level, tuple(map(str, state.classes)), rows, tuple(draws.prior.mean(axis=0).tolist()), warnings,
-        draws, stated(key), checks, suspicious=odd, target=parts.POPULATION, rests_on=rests_on(kind),
+        draws, stated(key), checks, suspicious=odd, target=parts.POPULATION, rests_on=width_assumption(kind),
         **_ONE_READING,
     )  # fmt: skip
 
@@ -125,10 +121,7 @@ _LOOKED_AT = 100_000  # labels in which habits of labelers are looked for, where
 def _habits_of_some(
     labels: Labels, fit: LabelerDraws, rows: tuple[dict[str, Any], ...], key: Any, order: np.ndarray | None
 ) -> tuple[tuple[dict[str, Any], ...], tuple[Check, ...], tuple[Check, ...]]:
-    """Rows with the probabilities of spam and copies, what is probable, and who changed; by some samples.
-
-    They are evenly spaced; `order` are moments of all samples, or numbers of the sets they came with.
-    """
+    """Rows with probabilities of spam and copies, findings, and changes over `order`, by some samples."""
     some_ = np.arange(0, labels.num_samples, -(-labels.num_labels // _LOOKED_AT))
     if some_.size < labels.num_samples:
         labels, order = labels.restrict(some_), None if order is None else order[some_]

@@ -1,14 +1,10 @@
-"""Judges whose error rates come from other items: `calibration=` of `prevalence` and `evaluate`.
+"""Error rates of judges from other items: `calibration=` of `prevalence` and `evaluate`.
 
-The ordinary use of an LLM judge: some hundred items of another day or source have labels of people beside the
-judge's, and of the new items only the judge speaks. The share of each class may differ, the judge's errors
-given the class may not (`jtruth.stats.elsewhere` has the model). Where the items with human labels are a
-random part of the new ones, `gold=` is the answer instead, and takes less for granted.
-
-Predictions of a classifier are groups of items, as systems are: what is taken for granted beside is that it
-errs independently of the judges, given the class. Where predictions are a judge's own labels, his table of
-classes and labels is the answer, and the other judges help to say what the items are. Measured:
-`benchmarks/calibration_elsewhere.py`.
+Class shares may differ between the verified items and the new ones, the judges' errors given the class may
+not (model: `jtruth.stats.elsewhere`). If the verified items are a random part of the new ones, `gold=` needs
+fewer assumptions. A classifier is assumed to err independently of the judges, given the class. If predictions
+are a judge's own labels, the result is that judge's table of classes and labels, and the other judges help to
+infer the classes. Measured in `benchmarks/calibration_elsewhere.py`.
 """
 
 import re
@@ -31,7 +27,7 @@ ASSUMED = "the judges' error rates are those on the calibration items; class sha
 APART = "; the classifier errs independently of the judges, given the class"
 PERSON = re.compile(r"(^|[\W_])(humans?|experts?|people|persons?|gold|truth)([\W_]|$)", re.IGNORECASE)
 REPLACED = "noise", "prior", "gold", "assume", "order", "method"  # by a calibration
-FEW = 10  # calibration items of a class below which that is said
+FEW = 10  # calibration items of a class below which a warning is given
 _ODD, _SURE = 0.01, 0.975  # p-value of looking different; probability that a judge is better than guessing
 _DRAWS = 20_000
 WORTHLESS = (
@@ -77,16 +73,16 @@ class Calibration(NamedTuple):
 
 
 def together(labels: Any, calibration: Any, **given: Any) -> tuple[Labels, Calibration]:
-    """The new labels, with all classes that either set names, and the calibration in their terms.
+    """The new labels with all classes that either set names, and the calibration with the same codes.
 
     Args:
         labels: `Labels` of the new items.
-        calibration: (labels, gold) of other items, or what `jtruth.io.read` returns; gold as elsewhere. If it
-            is None, the one labeler who is called human, expert or the like says the truth.
-        given: other options of the question, by name; those that a calibration replaces may not be given.
+        calibration: (labels, gold) of other items, or the result of `jtruth.io.read`. If its gold is None,
+            the truth is the only labeler who is called human, expert or the like.
+        given: other options by name; those that a calibration replaces must be None.
 
     Raises:
-        ValueError: no truth, no common judge, a class without a calibration item, or new items again.
+        ValueError: no truth, no common judge, a class without a calibration item, or the new items again.
     """
     if twice := [name for name in REPLACED if given.get(name) is not None]:
         raise ValueError(f"calibration sets the error rates: leave {' and '.join(twice)} out")
@@ -151,7 +147,7 @@ def _common_classes(labels: Labels, other: Labels, gold: np.ndarray) -> tuple[La
 
 
 def _same(labels: Labels, other: Labels, z: np.ndarray, judges: list[int]) -> tuple[str, ...]:
-    """What is to be said of items in both sets; refuses many with the same labels."""
+    """A note on items in both sets; ValueError if many have the same labels."""
     place = {str(task): i for i, task in enumerate(labels.tasks or ())}
     both = [(place[str(task)], i) for i, task in enumerate(other.tasks or ()) if str(task) in place]
     if not both:
@@ -163,7 +159,7 @@ def _same(labels: Labels, other: Labels, z: np.ndarray, judges: list[int]) -> tu
 
 
 class Calibrated(NamedTuple):
-    """Draws of the count table, and what is to be said of it."""
+    """Draws of the count table by calibration, with rates, checks and warnings."""
 
     counts: np.ndarray  # (draws, classes, symbols)
     of_all: np.ndarray  # (draws, classes) of all samples together
@@ -174,7 +170,7 @@ class Calibrated(NamedTuple):
     own: bool  # whether the predictions are labels of a judge
     rates: tuple[dict[str, Any], ...]  # of each judge in each class
     warnings: tuple[str, ...]
-    basis: dict[str, Any]  # of the answer: its assumption, its checks, and how many items say how judges err
+    basis: dict[str, Any]  # of the result: assumption, checks, number of calibration items
 
     __repr__ = one_line
 
@@ -186,7 +182,7 @@ def by_calibration(
     group: np.ndarray | None = None,
     hard: Callable | None = None,
 ) -> Calibrated:
-    """The count table of classes and symbols of the new items (predictions, or groups; one, if all alike).
+    """Count table of classes and symbols of the new items; `hard`: verdicts are classes, no probabilities.
 
     `group` (samples,) of predictions: their symbols are pairs, group C + class, as of `group_symbols`.
     `hard`: function of verdicts, which become classes; None: `verdicts`, probabilities of classes.
@@ -210,7 +206,7 @@ def by_calibration(
         before = old[there], judged[there]
         counts = elsewhere.of_one_judge(z[has, mine[0]], verdict, before, truth[there], classes, rng,
                                         group[has], groups)  # fmt: skip
-    for s in np.setdiff1d(symbol[~has], symbol[has]):  # no judge says anything of these
+    for s in np.setdiff1d(symbol[~has], symbol[has]):  # without a label of a judge
         shares[:, s] = rng.dirichlet(np.full(classes, 1 / classes), len(shares))
     joint = shares[:, :, :, None] * rates[:, None]
     given = (joint / joint.sum(axis=2, keepdims=True)).mean(axis=0)  # (groups, classes, verdicts)
@@ -256,7 +252,7 @@ def _alike(
 def _of_judges(
     calibration: Calibration, labels: Labels, data: Inputs, rng: np.random.Generator
 ) -> tuple[tuple[dict[str, Any], ...], tuple[Check, ...]]:
-    """Each judge's share of right labels in each class, and whether he is better than guessing."""
+    """Recall of each judge in each class, and checks that the judge is better than guessing."""
     classes, rows, checks = len(data.classes), [], ()
     tails, alone = [(1 - data.level) / 2, (1 + data.level) / 2], len(calibration.judges) == 1
     what = "sensitivity + specificity" if classes == 2 else "the sum of its recalls"
@@ -278,7 +274,7 @@ def _of_judges(
 
 
 def rates_table(rows: Sequence[dict[str, Any]], level: float) -> Table:
-    """What the calibration says of each judge."""
+    """Table of the judges' recalls on the calibration items."""
     columns = (Column("right", "share right", ("low", "high")), Column("num_labels", "items"))
     title = f"Judges on the calibration items, with {100 * level:g} % intervals"
     return Table("calibration", title, "name", columns, rows)

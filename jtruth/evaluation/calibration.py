@@ -1,8 +1,8 @@
-"""Are a classifier's probabilities right when experts disagree? Before and after cross-fitted calibration.
+"""Calibration of class probabilities against the disagreement of experts, before and after correction.
 
-The question is "what would experts say": probabilities are judged by the histogram of a sample's labels,
-which is right where labelers are interchangeable. "What is true" (one class a sample, labelers who err) is
-the question of `jtruth.evaluate`; which of the two is meant no computation can say.
+Probabilities are compared with the histogram of a sample's labels, which assumes interchangeable labelers.
+This predicts what experts would say; for what is true (one class a sample, labelers who err) use
+`jtruth.evaluate`.
 """
 
 from collections.abc import Mapping
@@ -52,7 +52,7 @@ _MOST_CURVES = 4
 
 @dataclass(frozen=True, repr=False)
 class CalibrationReport(Answer):
-    """What `evaluate_calibration` found. `print` it; `to_dict` for JSON."""
+    """The result of `evaluate_calibration`; `print` it, or `to_dict` for JSON."""
 
     method: str
     level: float
@@ -60,7 +60,6 @@ class CalibrationReport(Answer):
     after: Mapping[str, Estimate]
     plugin: Mapping[str, float]  # before, with the bias of few labels
     dist: Calibrated  # of every sample
-    law = property(lambda self: self.dist)  # its older name
     judged: np.ndarray  # samples behind `before` and `after`
     gain: np.ndarray  # (samples,) bits that another label is expected to bring
     classes: tuple[str, ...]
@@ -77,11 +76,11 @@ class CalibrationReport(Answer):
         return Predictions(np.arange(len(p)), None, p, (), p.argmax(axis=1))
 
     def at_level(self, level: float) -> "CalibrationReport":
-        """The same answer with intervals of another probability."""
+        """The same result with intervals of another probability."""
         return replace(self, level=check_level(level))
 
     def blocks(self) -> Document:
-        """The question, the answer and what stands behind it, for all faces."""
+        """Build the document of the result."""
         dists = {"before": self.before, "after": self.after}
         losses = {k: {n: dist_row(dist, self.level) for n, dist in each.items()} for k, each in dists.items()}
         rows = [
@@ -120,7 +119,7 @@ class CalibrationReport(Answer):
         return curves
 
     def rows(self) -> tuple[list[str], list[list[Any]]]:
-        """Header and rows of the table of calibrated samples; `read_predictions` reads it."""
+        """Header and rows of the calibrated samples; `read_predictions` reads them."""
         p = self.predictions()
         header = ["task", "label", *(f"p_{name}" for name in self.classes)]
         header += ["disagreement", "alpha0", "gain_bits"]
@@ -161,13 +160,13 @@ def evaluate_calibration(
         probabilities: (samples, classes); rows of a frame are matched by task id, its columns by class.
         labels: `Labels`, or `Histograms` (then exchangeability cannot be checked).
         method: "alpha", "temperature", "vector", "matrix" or "dirichlet"; all add a concentration.
-        split: number of parts, each calibrated by a fit on the rest; or a (samples,) mask of the samples to
-            fit on, and the others are judged.
-        bins, level, drop: as `loss_estimates`; samples with one label may be left out where two are needed.
+        split: number of folds, each calibrated by a fit on the rest; or a (samples,) mask of the samples to
+            fit on, with the others evaluated.
+        bins, level, drop: as `loss_estimates`; `drop` leaves out samples with one label if two are needed.
         key: a whole number or a JAX key; 0 if None.
 
     Raises:
-        ValueError: input that does not fit, see `histograms`.
+        ValueError: invalid input, see `histograms`.
     """
     check_level(level)
     reported_key, key = stated(key), as_key(key)
@@ -187,10 +186,8 @@ def evaluate_calibration(
         dist, judged = _calibrated(key, histograms, p, method, split)
         if tasks is not None:
             options["tasks"] = tuple(tasks[i] for i in judged)
-        mine, new = (
-            histograms.take(judged),
-            Calibrated(dist.probabilities[judged], dist.concentration[judged]),
-        )
+        mine = histograms.take(judged)
+        new = Calibrated(dist.probabilities[judged], dist.concentration[judged])
         before = hist.loss_estimates(mine, p[judged], **options)
         after = hist.loss_estimates(mine, new.probabilities, concentration=new.concentration, **options)
         posterior = np.asarray(epistemic_after_one_label(mine, new))
@@ -209,7 +206,7 @@ def evaluate_calibration(
 def _calibrated(
     key: Key, histograms: hist.Histograms, p: np.ndarray, method: str, split: Any
 ) -> tuple[Calibrated, np.ndarray]:
-    """Calibrated distributions of all samples, and those that may be judged by their labels."""
+    """Calibrated distributions of all samples, and the samples whose labels may evaluate them."""
     if method not in CALIBRATIONS:
         raise ValueError(f"method must be one of {', '.join(CALIBRATIONS)}; got {method!r}")
     check_probabilities_of(histograms, p)

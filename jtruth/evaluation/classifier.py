@@ -1,8 +1,8 @@
-"""`evaluate`: predictions and noisy labels in, posteriors of the classifier's metrics out.
+"""`evaluate`: posteriors of a classifier's metrics from predictions and noisy labels.
 
-The noise model is given (or the log-likelihood array itself): the exact posterior; without the class prior:
-that is integrated out (two classes). Neither is given: both are learned from the labels, and unless somebody
-vouches for an assumption the answer is predictive (`model_error`).
+With a noise model (or the log-likelihood array) the posterior is exact; an unknown prior of two classes is
+integrated out. Without one, error rates and prior are learned, and the result is predictive (`model_error`)
+unless an assumption is named.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,8 +16,8 @@ from jtruth._random import seeded, stream
 from jtruth._validation import present
 from jtruth.evaluation import by_draws, calibrated, inputs, methods, one_judge
 from jtruth.evaluation.assumptions import ranges
-from jtruth.evaluation.assumptions.model_error import PredictiveTable, rests_on
-from jtruth.evaluation.assumptions.registry import INDEPENDENT, check_assume, entries, granted
+from jtruth.evaluation.assumptions.model_error import PredictiveTable, width_assumption
+from jtruth.evaluation.assumptions.registry import INDEPENDENT, assumption_of, check_assume, entries
 from jtruth.evaluation.checks.first_look import look_at
 from jtruth.evaluation.checks.label_sets import with_classifier
 from jtruth.evaluation.checks.of_labels import REFUSED, all_refused
@@ -58,50 +58,49 @@ def evaluate(
     key: Any = None,
     progress: Progress | None = None,
 ) -> Evaluation:
-    """How good is a classifier, judged by noisy labels?
+    """Estimate the metrics of a classifier from noisy labels.
 
     Args:
-        y_pred: (samples,) predicted classes, as class names, or as codes 0..C-1 where their order is known. A
+        y_pred: (samples,) predicted classes, as class names, or as codes 0..C-1 if their order is known. A
             Series, dict or frame with task ids is matched by them; a plain sequence is in the order of the
             samples (`labels.tasks`). The same holds for `gold` and `order`.
-        labels: `Labels`; a plain label matrix (samples, labelers) of class codes, -1 or NaN for gaps, or of
-            names; or the array log p(z_i | y_i = c) of shape (samples, classes). None where verified classes
-            (`gold`) are all there is, as for one judge against people. Or draws of a model of the labels: a
-            NumPyro MCMC that has run a function like those of `jt.models`, what `fit_nuts` returns, or a dict
-            (a tree of ArviZ) with "class_posterior", p(class | labels) of shape (draws, samples, classes).
-            Their uncertainty is part of the answer.
+        labels: `Labels`; a plain label matrix (samples, labelers) of class names or codes, with -1 or NaN for
+            gaps; or the array log p(z_i | y_i = c) of shape (samples, classes). None if there are only
+            verified classes (`gold`). Or draws of a model of the labels, whose uncertainty is included: a
+            NumPyro MCMC that has run a function like those of `jt.models`, the result of `fit_nuts`, or a
+            dict (a tree of ArviZ) with "class_posterior", p(class | labels) of shape (draws, samples,
+            classes).
         classes: names of the classes of a plain label matrix, in the order of their codes.
-        noise: a noise model (`jt.noise...`) of known parameters; learned from the labels if None.
+        noise: a noise model (`jt.noise...`) with known parameters; learned from the labels if None.
         prior: (classes,) class prior. If None and the noise is given, it is integrated out (uniform prior).
         gold: (samples,) known classes, -1 where unknown. With learned error rates and assume "unknown" they
-            say what the labels are worth (`jtruth.evaluation.gold.tables`); else they are clamped.
-            Gold that is not a random sample of all is a `jtruth.io.Gold`, as `read_gold_sample` reads it.
-        calibration: (labels, gold) of other items, or what `jtruth.io.read` returns: labelers' error rates
-            come from there, and the classifier errs independently of them given the class.
-        assume: what classifier and labelers share given the class: "unknown" (None means the same), as much
-            as on public data sets; "independent", nothing; "shared_difficulty", hard samples;
-            "partly_shared", an unknown part of them (four or more labels a sample).
-            The last two only with learned error rates and method "bayes".
-        labelers_are: who labels. "people" makes intervals narrower where nobody vouches for an assumption and
-            there is no gold (with gold: of labelers of whom fewer than five labels have a known truth);
-            "experts", "llm_judges" (automatic metrics too) and None give the same answer.
+            correct the labels (`jtruth.evaluation.gold.tables`); else they are clamped. Gold that is not a
+            simple random sample is a `jtruth.io.Gold`, as `read_gold_sample` reads it.
+        calibration: (labels, gold) of other items, or the result of `jtruth.io.read`. Labelers' error rates
+            come from there, and the classifier is assumed to err independently of them given the class.
+        assume: errors that classifier and labelers share given the class. "unknown" (or None): as many as on
+            public data sets; "independent": none; "shared_difficulty": hard samples; "partly_shared": an
+            unknown part of them (needs four or more labels a sample). The last two need learned error rates
+            and method "bayes".
+        labelers_are: the kind of labelers. "people" narrows intervals if no assumption is named and there is
+            no gold (with gold: of labelers with fewer than five verified labels); "experts", "llm_judges"
+            (also automatic metrics) and None give the same result.
         method: "bayes" (exact posterior), "empirical_bayes", "sampling", "exact_means", "labels",
-            "no_predictions", "prior_marginal" (see `jtruth.testing`), "laplace" (learned error rates, whose
-            posterior is taken as normal around its mode where "bayes" would sample), "majority_vote",
-            "plug_in" (learned error rates taken as known), "smyth" (classes by EM taken as true), or
-            "tars" (unbiased counts with confidence intervals for the population; error rates and prior
-            given). "laplace", "plug_in" and "smyth" learn error rates and refuse given ones.
-        positive: code or name of the positive class, whose precision, recall and so on are meant. If None:
-            the one that its name means (disease, of disease and healthy), class 1 of classes without names or
-            in an order that was given, else the rarer one; the answer says which. Of more than two classes:
-            where it is given, "empirical_bayes", "sampling", "exact_means", "labels", "no_predictions" and
-            "prior_marginal" test this class against all others and say so, accuracy too; else, and by the
-            other methods always, the full table is tested.
-        order: (samples,) when each sample was labelled, on any scale; adds a check for raters who change.
-        target: "population", new samples of the same kind, or "in-sample", these samples. The first if None,
-            but for the methods "labels", "majority_vote" and "smyth", which know no uncertainty.
+            "no_predictions", "prior_marginal" (see `jtruth.testing`), "laplace" (Gaussian approximation of
+            the posterior of learned error rates), "majority_vote", "plug_in" (learned error rates used as
+            known), "smyth" (classes by EM used as true), or "tars" (unbiased counts with confidence intervals
+            for the population, by known error rates and prior). "laplace", "plug_in" and "smyth" learn error
+            rates and refuse given ones.
+        positive: code or name of the positive class. If None: the class that its name suggests (disease, of
+            disease and healthy), class 1 of classes without names or in a given order, else the rarer one;
+            the result says which. With more than two classes and `positive` given, the methods
+            "empirical_bayes", "sampling", "exact_means", "labels", "no_predictions" and "prior_marginal" test
+            this class against all others, accuracy included; otherwise the full table is tested.
+        order: (samples,) time of each label, on any scale; adds a check for raters that change.
+        target: "population", new samples of the same kind, or "in-sample", these samples. If None, the first,
+            except for the methods "labels", "majority_vote" and "smyth", which give no uncertainty.
         level: probability of the printed intervals.
-        key: of whatever is drawn at random: a whole number or a JAX key; 0 if None. Or `random_state=`.
+        key: seed of all random draws: a whole number or a JAX key; 0 if None. Also `random_state=`.
         progress: called with (sweeps done, sweeps planned) while learned error rates are sampled.
 
     Raises:
@@ -161,10 +160,7 @@ def _answer(
     data: Inputs, answer: Tested, model: Model, labelers: Sequence[Estimate] | None = None, *,
     unbiased: bool = False, **more: Any,
 ) -> Evaluation:  # fmt: skip
-    """What was found, under its public names; `labelers`: posteriors of accuracies (default: the model's).
-
-    `unbiased` counts are not kept to [0, 1].
-    """
+    """Build the `Evaluation`; `labelers` are posteriors of accuracies, `unbiased` counts may leave [0, 1]."""
     about = answer.table if unbiased else data.about(answer.table)
     named = answer.classes, answer.positive, data.more
     metrics = estimates(about, *named)
@@ -172,7 +168,7 @@ def _answer(
     if not unbiased and answer.method != "bayes":
         warnings += _beyond_shares(estimates(answer.table, answer.classes, answer.positive), data.level)
     learned = model.fit is not None and data.assume == INDEPENDENT
-    sentence = granted(INDEPENDENT, learned=learned) + (methods.TARS_TARGET if unbiased else "")
+    sentence = assumption_of(INDEPENDENT, learned=learned) + (methods.TARS_TARGET if unbiased else "")
     alone = [Assumption(INDEPENDENT, sentence, metrics, None, about)]
     order = [data.classes.index(name) for name in answer.classes if name in data.classes]
     p = model.prior[data.positive]  # of one class against the rest: (rest, positive)
@@ -183,6 +179,7 @@ def _answer(
         rows = worst_first(samples.worker_names, samples.labels_per_labeler(), ends)
     fields: dict[str, Any] = {"interval_kind": "posterior", "what_if": alone, "checks": (), **more}
     bare = data.labels is None or data.only_gold
+    predictive = fields["interval_kind"] == PREDICTIVE
     return Evaluation(
         method=answer.method, target=data.target, level=data.level, key=data.stated, metrics=metrics,
         posterior=about, cells=answer.table.cells(data.level), num_samples=data.y_pred.size,
@@ -193,19 +190,19 @@ def _answer(
         baselines={} if bare else {"majority_vote": _vote_metrics(data, answer)},
         warnings=tuple(dict.fromkeys(warnings)), fit=answer.fit, basis=(data, model),
         log_evidence=methods.log_evidence_of(answer, model, data),
-        rests_on=rests_on(data.labelers_are) if fields["interval_kind"] == PREDICTIVE else "", **fields,
+        rests_on=width_assumption(data.labelers_are) if predictive else "", **fields,
     )  # fmt: skip
 
 
 def _learned(data: Inputs) -> Evaluation:
-    """Error rates are learned: gold, a predictive distribution, or what somebody vouches for."""
+    """Error rates are learned: by gold, predictive, or under a named assumption."""
     pooled = data.open and data.num_gold > 0
     unaided = data.without_gold() if pooled and not data.only_gold else data
     model = ranges.joint_model(unaided)
     fit, answered = model.fit, model.refusal is None
     if pooled:
         data.missing = unaided.missing
-        if not answered:  # labels alone say nothing of labelers, or exchange classes; gold names them
+        if not answered:  # not identified by labels alone, or exchanged classes; gold names them
             model = ranges.joint_model(data)
         return _by_gold(data, model, fit)
     if data.open and fit is not None and fit.identified:
@@ -222,12 +219,8 @@ def _known(data: Inputs, method: str) -> Evaluation:
     if model is None:
         if method == methods.TARS:
             raise ValueError("method='tars' needs known error rates: give noise=... and prior=[...]")
-        unaided = method == "no_predictions"
-        model = (
-            methods.smyth_model(data)
-            if method == methods.SMYTH
-            else ranges.plug_in_model(data, unaided=unaided)
-        )
+        learn = methods.smyth_model if method == methods.SMYTH else ranges.plug_in_model
+        model = ranges.plug_in_model(data, unaided=True) if method == "no_predictions" else learn(data)
     if method == methods.VOTE:  # nothing is learned or plugged in
         model = replace(model, warnings=())
     if method == methods.TARS:
@@ -238,7 +231,6 @@ def _known(data: Inputs, method: str) -> Evaluation:
 
 
 def _by_calibration(data: Inputs, calibration: calibrated.Calibration) -> Evaluation:
-    """Other items say how the labelers err."""
     found = calibrated.by_calibration(data, calibration)
     p = found.class_posterior
     answer = methods.answer_of(found.counts, data, warnings=found.warnings)
@@ -256,7 +248,7 @@ def _by_calibration(data: Inputs, calibration: calibrated.Calibration) -> Evalua
 def _by_draws(
     y_pred: Any, found: by_draws.LabelDraws, how: Judging, positive: Any, target: str | None
 ) -> Evaluation:
-    """Draws of a model of the labels say what each sample may be."""
+    """Class probabilities come from draws of a model of the labels."""
     p = found.posterior.mean(axis=0)[found.row_of_sample]
     log_p = None if isinstance(found.labels, Labels) else log(p)
     prior = None if log_p is None else np.full(p.shape[1], 1 / p.shape[1])
@@ -268,14 +260,12 @@ def _by_draws(
     about = data.about(answer.table)
     alone = [Assumption("draws", by_draws.ASSUMED, estimates(about, *data.answered), None, about)]
     checks = by_draws.checks_of_draws(found, data.classes)
-    result = _answer(
-        data, answer, Model(log(p), p.mean(axis=0)), found.labelers(), what_if=alone, checks=checks
-    )
-    return replace(result, basis=None)
+    model = Model(log(p), p.mean(axis=0))
+    return replace(_answer(data, answer, model, found.labelers(), what_if=alone, checks=checks), basis=None)
 
 
 def _vouched(data: Inputs, model: Model) -> Evaluation:
-    """Under a vouched assumption: one posterior, of equally many draws of every model that makes it."""
+    """One posterior under a named assumption, of equally many draws of every model that makes it."""
     assume = str(data.assume)
     some = [entry for entry in entries(data) if entry.group == assume]
     members, doubts = ranges.members(some, data, data.key)
@@ -285,7 +275,7 @@ def _vouched(data: Inputs, model: Model) -> Evaluation:
     answer = Tested("bayes", pooled, None, float("nan"), tuple(doubts), *data.answered)
     about = data.about(answer.table)
     dists = estimates(about, *data.answered)
-    assumption = Assumption(assume, granted(assume, learned=True), dists, None, about)
+    assumption = Assumption(assume, assumption_of(assume, learned=True), dists, None, about)
     key = stream(data.key, "vouched labelers")
     draws = evenly(list(ranges.labeler_draws(members, data.own_labels(), key).values()))
     labelers = [DrawsEstimate(column) for column in draws.T]
@@ -293,52 +283,42 @@ def _vouched(data: Inputs, model: Model) -> Evaluation:
 
 
 def _over_assumptions(data: Inputs, fit: JointPosterior, model: Model) -> Evaluation:
-    """Nobody vouches for anything: readings of the labels, widened by what such readings missed elsewhere.
-
-    `fit` is that of independence. If no model has an answer there is none, whatever the votes say.
-    """
-    readings, doubts = ranges.readings(data, data.key, known={INDEPENDENT: fit})
-    if all(member.fit is None for member in readings):
+    """Predictive result: base estimates, widened by their errors on public data sets."""
+    base, doubts = ranges.base_models(data, data.key, known={INDEPENDENT: fit})
+    if all(member.fit is None for member in base):
         data.what_if = ranges.what_if(replace(data, normal=False))
-        if len(data.what_if[0]) == len(readings):
+        if len(data.what_if[0]) == len(base):
             none = methods.of_nothing(data, warnings=doubts)
             return _answer(data, none, model, (), interval_kind=PREDICTIVE, what_if=())
-    table = PredictiveTable({one.name: one.posterior for one in readings}, data.labelers_are)
+    table = PredictiveTable({one.name: one.posterior for one in base}, data.labelers_are)
     answer = Tested("bayes", table, None, float("nan"), (ONLY_GOLD, *doubts), *data.answered)
     labels = data.own_labels()
-    draws = ranges.labeler_draws(readings, labels, stream(data.key, "labelers of a range"))
+    draws = ranges.labeler_draws(base, labels, stream(data.key, "labelers of a range"))
     dists = ranges.labeler_dists(draws, labels, data.labelers_are)
     return _answer(data, answer, model, dists, interval_kind=PREDICTIVE, what_if=None)
 
 
-SENTENCES = {
-    "ppi": "verified labels correct the labels (PPI++)",
-    "gold_only": "verified labels only",
-}
-
-
 def _by_gold(data: Inputs, model: Model, fit: JointPosterior | None) -> Evaluation:
-    """What labels and gold say together; `model` is for the checks, `fit` independence without gold."""
-    labels, readings, doubts = data.own_labels(), [], []
+    """Combine labels and gold; `model` is for the checks, `fit` is independence without gold."""
+    labels, base, doubts = data.own_labels(), [], []
     if fit is not None and fit.identified:
-        readings, doubts = ranges.readings(data.without_gold(), data.key, known={INDEPENDENT: fit})
+        base, doubts = ranges.base_models(data.without_gold(), data.key, known={INDEPENDENT: fit})
     elif fit is not None:
         doubts = [by_gold.NO_MODEL.format(fit.warnings[0])]
-    posterior = by_gold.labels_posterior([one.fit for one in readings], labels)
+    posterior = by_gold.labels_posterior([one.fit for one in base], labels)
     drawn = by_gold.tables_by_gold(data, posterior, "tables by gold")
-    draws = ranges.labeler_draws(readings, labels, stream(data.key, "labelers beside gold"))
+    draws = ranges.labeler_draws(base, labels, stream(data.key, "labelers beside gold"))
     without = ranges.labeler_dists(draws, labels, data.labelers_are)
-    dists = by_gold.dists_by_gold(
-        without, by_gold.labeler_tables_by_gold(labels, posterior, data.known, data.key)
-    )
+    counted = by_gold.labeler_tables_by_gold(labels, posterior, data.known, data.key)
+    dists = by_gold.dists_by_gold(without, counted)
     asked = range(len(data.classes)) if data.graded or "recall" not in data.headline else [data.positive]
     few = by_gold.few_of_classes(data, asked, [data.y_pred])
     notes = (*by_gold.kind_warnings(data.labelers_are, without, dists), *by_gold.gold_warnings(data), *few)
     answer = methods.answer_of(drawn.counts, data, warnings=(*notes, *doubts))
     if data.num_gold == data.gold.size:  # then every model knows the classes
         truth = data.tables(drawn.counts)
-        readings = [one._replace(posterior=truth) if one.fit else one for one in readings]
-    rows = [*(ranges.row(m, data) for m in readings), *_by_ppi(data, posterior)]
+        base = [one._replace(posterior=truth) if one.fit else one for one in base]
+    rows = [*(ranges.row(m, data) for m in base), *_by_ppi(data, posterior)]
     return _answer(
         data, answer, model, dists, what_if=rows, advice=by_gold.advice(data, data.y_pred),
         checks=by_gold.random_gold_checks(data, posterior),
@@ -346,23 +326,24 @@ def _by_gold(data: Inputs, model: Model, fit: JointPosterior | None) -> Evaluati
 
 
 def _by_ppi(data: Inputs, posterior: np.ndarray) -> list[Assumption]:
-    """What prediction-powered inference and gold alone say of the headline's metrics."""
     classes, positive = data.answered
     y_pred, known, sample = data.y_pred, data.gold, by_gold.how_chosen(data.known)
     if len(data.classes) == 2 and data.positive == 0:  # (negative, positive), as `Inputs.tables` has it
         y_pred, known, posterior = 1 - y_pred, np.where(known >= 0, 1 - known, -1), posterior[:, ::-1]
     table = by_gold.ppi_table(y_pred, posterior, known, sample)
-    metrics = {
-        name: named_metric(name, classes, positive) for name in (*default_metrics(classes), *data.more)
-    }
-    how = {"sample": sample, "table": table, "target": data.target}
-    ways: dict[str, dict[str, Any]] = {"ppi": how, "gold_only": how | {"power": 0.0}}
+    names = (*default_metrics(classes), *data.more)
+    metrics = {name: named_metric(name, classes, positive) for name in names}
+    how: dict[str, Any] = {"sample": sample, "table": table, "target": data.target}
+    rules: tuple[tuple[str, str, dict[str, Any]], ...] = (
+        ("ppi", "verified labels correct the labels (PPI++)", how),
+        ("gold_only", "verified labels only", how | {"power": 0.0}),
+    )
     return [
-        Assumption(rule, SENTENCES[rule], {
-            name: by_gold.ppi_metric(metric, y_pred, posterior, known, **how).dist
+        Assumption(rule, sentence, {
+            name: by_gold.ppi_metric(metric, y_pred, posterior, known, **options).dist
             for name, metric in metrics.items()
         })
-        for rule, how in ways.items()
+        for rule, sentence, options in rules
     ]  # fmt: skip
 
 
@@ -377,7 +358,7 @@ def _vote_metrics(data: Inputs, answer: Tested) -> dict[str, float]:
 
 
 def _beyond_shares(metrics: Mapping[str, Estimate], level: float) -> tuple[str, ...]:
-    """A warning about intervals of normal distributions of few samples that reach where no share can be."""
+    """Warn of an interval by a normal approximation that leaves [0, 1]."""
     asked = [name for name in ("accuracy", "precision") if name in metrics]
     ends = {name: metrics[name].interval(level) for name in asked if not np.isnan(metrics[name].mean)}
     out = [name for name, (low, high) in ends.items() if low < -1e-9 or high > 1 + 1e-9]

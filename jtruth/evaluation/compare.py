@@ -1,17 +1,13 @@
-"""`compare_classifiers`: which of several classifiers is better, judged by the same noisy labels?
+"""`compare_classifiers`: which classifier is better, by the same noisy labels; and `compare_groups`.
 
-The tuple of all predictions of a sample is the symbol of the count table (`jtruth.tables.pairs`), so whatever
-a draw of the table says of one classifier it says of the others on the same true classes: the comparison is
-paired. Known error rates: exact by the chain for two classes, by Gibbs sampling for more. Learned ones:
-`gold.tables.learned_table`.
+The tuple of all predictions of a sample is the symbol of the count table (`jtruth.tables.pairs`), so the
+comparison is paired. Known error rates: exact by the chain for two classes, by Gibbs sampling for more.
+Learned ones: `gold.tables.learned_table`. Above 16 tuples (four classifiers of two classes) the prior of a
+row would dominate (`benchmarks/comparison.py`), so classifiers are compared in pairs, which a normal copula
+combines (`compared.joined`).
 
-With many tuples and few samples in each the prior of a row would drive the answer: with eight classifiers,
-300 samples and one label each a nominal 95 % interval of a recall held it in 10 %
-(`benchmarks/comparison.py`). So more than 16 tuples (four classifiers of two classes) are taken by twos, put
-together by a normal copula (`compared.joined`).
-
-`compare_groups`: the symbol of a sample is the pair of its group and what the classifier says of it. Error
-rates are learned from all groups together; shares of classes and errors of the classifier are free in each.
+`compare_groups`: the symbol of a sample is the pair of its group and its prediction. Error rates are learned
+from all groups together; class shares and the classifier's errors are free in each.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,8 +26,8 @@ from jtruth._random import Key, host_rng, stream
 from jtruth._validation.words import number_of
 from jtruth.evaluation import calibrated, inputs
 from jtruth.evaluation import groups as grouped
-from jtruth.evaluation.assumptions.model_error import DIFFERENCE, PredictiveTable, rests_on
-from jtruth.evaluation.assumptions.registry import ASSUMPTIONS, INDEPENDENT, check_assume, granted
+from jtruth.evaluation.assumptions.model_error import DIFFERENCE, PredictiveTable, width_assumption
+from jtruth.evaluation.assumptions.registry import ASSUMPTIONS, INDEPENDENT, assumption_of, check_assume
 from jtruth.evaluation.checks.first_look import look_at
 from jtruth.evaluation.checks.of_labels import refusal
 from jtruth.evaluation.checks.prior_sensitivity import doubts_of
@@ -61,14 +57,14 @@ from jtruth.tables.pairs import (
 )
 from jtruth.tables.posterior import TableDraws
 from jtruth.testing.binary.chain import chain_tables, symbol_chain
-from jtruth.testing.binary.unknown import unknown_prior
+from jtruth.testing.binary.exact import unknown_prior
 from jtruth.testing.multiclass import count_posterior
 
 TIES = "{} and {} are equal with probability {:.2f}; a tie counts half for each."
 MOST_TUPLES = 16
 _RIGHT, _LEARNED_TOTAL = 2 / 3, 3.0  # of a classifier's row where error rates are learned: 2 right, 1 wrong
 _RARELY = 0.005  # probability of a tie below which it is not worth a word
-_BY_TWOS = (
+_IN_PAIRS = (
     "{} classifiers make more than {} tuples of predictions, so they are compared in pairs; P(best) combines "
     "the pairs by a normal copula."
 )
@@ -77,7 +73,7 @@ AnyTable = TableDraws | PredictiveTable
 
 @dataclass(frozen=True)
 class _Asked:
-    """A table of tuples, asked about these samples or about new ones."""
+    """A table of tuples, for these samples or for new ones."""
 
     table: AnyTable
     what: Tuples
@@ -85,13 +81,13 @@ class _Asked:
 
     @property
     def whole(self) -> bool:
-        """Whether one distribution holds all classifiers or groups."""
+        """Whether one joint distribution holds all classifiers or groups."""
         return isinstance(self.table, TableDraws)
 
     @cached_property
     def drawn(self) -> list[tuple[TableDraws, TableDraws, Tuples]]:
-        """Of each reading: tables of these samples, of new ones, and what symbols of the latter say."""
-        tables = [self.table] if isinstance(self.table, TableDraws) else [*self.table.readings.values()]
+        """For each base model: tables of these samples, of new ones, and the tuples of the latter."""
+        tables = [self.table] if isinstance(self.table, TableDraws) else [*self.table.by_model.values()]
         keys = [stream(self.key, "reading", k) for k in range(len(tables))]
         return [(one, *new_by_tuples(one.counts, self.what, k)) for one, k in zip(tables, keys, strict=True)]
 
@@ -106,10 +102,7 @@ class _Asked:
         return replace(later.estimate(what.of_one(metric, place)), middle=self.table.estimate(one).mean)
 
     def difference(self, metric: Metric, pair: tuple[int, int], new: bool) -> DrawsEstimate:
-        """What the first classifier of a pair has more of; a predictive one is within what samples allow.
-
-        That of new samples has beside its own error that of having drawn these, as readings have it.
-        """
+        """Distribution of the difference of a pair; for new samples with the error of drawing them."""
         ones = self.what.difference(metric, *pair)
         if isinstance(self.table, TableDraws):
             here, cells = self.table.estimate(ones), self.what.decided(metric, *pair)
@@ -119,7 +112,7 @@ class _Asked:
                 return new_difference(self.table, cells, int(_sign(metric)))
             _, later, what = self.drawn[0]
             return later.estimate(what.difference(metric, *pair))
-        most = self.what.most(metric, *pair, next(iter(self.table.readings.values())).counts[0].sum(axis=0))
+        most = self.what.most(metric, *pair, next(iter(self.table.by_model.values())).counts[0].sum(axis=0))
         if most == 0:
             return DrawsEstimate(np.zeros(1))
         here = self.table.dist(ones._replace(bounds=(-most, most)), DIFFERENCE)
@@ -134,7 +127,7 @@ class _Asked:
         return DrawsEstimate(np.clip(here.draws + errors, *ones.bounds), middle=here.middle)
 
     def columns(self, metric: Metric, new: bool) -> Float[np.ndarray, "draws classifiers"]:
-        """Draws of all classifiers or groups together; those that are the same stay so."""
+        """Joint draws of all classifiers or groups; equal ones have equal draws."""
         _, later, what = self.drawn[0] if new else (None, self.table, self.what)
         size = self.what.num_classifiers
         first = [next(j for j in range(k + 1) if self.what.same(j, k)) for k in range(size)]
@@ -159,17 +152,17 @@ def compare_classifiers(
     target: str = POPULATION,
     **how: Unpack[Judging],
 ) -> Comparison:
-    """Which classifier is better, judged by noisy labels, and with what probability?
+    """Compare classifiers by noisy labels: differences, rankings and their probabilities.
 
     Args:
         predictions: name of each classifier, and its predictions as `evaluate` takes them.
         labels: `Labels`, or the array log p(z_i | y_i = c) of shape (samples, classes).
         metric: any metric of hard predictions by name, see `jtruth.tables.metrics`.
         margin: a classifier counts as better if it is by more than this.
-        at_least: a requirement; the answer holds the probability that each meets it. Where a smaller value
-            is better (false_alarm_rate) it is what the metric may be at most.
-        target: "population", new samples of the same kind, or "in-sample", these; `in_sample` of the answer
-            gives the latter too. What may differ between two classifiers on new samples is paired: see
+        at_least: a requirement; the result has the probability that each meets it. If smaller values are
+            better (false_alarm_rate) it is the largest acceptable value.
+        target: "population", new samples of the same kind, or "in-sample", these; `in_sample` of the result
+            gives the latter too. Differences for new samples are paired: see
             `jtruth.tables.pairs.new_difference`.
         positive, how: as for `evaluate`, see `Judging`.
 
@@ -205,7 +198,7 @@ def compare_classifiers(
     doubts = list(inputs.warnings(replace(data, y_pred=codes.ravel())))
     if measure.position is not None:
         doubts += few_of_classes(data, [measure.position], list(codes))
-    doubts += [_BY_TWOS.format(len(names), MOST_TUPLES)] if len(groups) > 1 else []
+    doubts += [_IN_PAIRS.format(len(names), MOST_TUPLES)] if len(groups) > 1 else []
     for number, (members, part, what) in enumerate(groups):
         part.key = stream(data.key, "compared", number)
         table, texts = judged_together(part, what)
@@ -216,12 +209,12 @@ def compare_classifiers(
     if data.labels is not None and not data.only_gold:  # share of all labels that each classifier repeats
         sample, _, label = data.labels.entries()
         agreement = dict(zip(names, (codes[:, sample] == label).mean(axis=1).tolist(), strict=True))
-    said = dict(zip(names, codes, strict=True))
+    predicted = dict(zip(names, codes, strict=True))
     now = dists[target == IN_SAMPLE]
     pairs = {} if margin else {pair: now.p_tie(*pair) for pair in now.differences if not decided[pair].same}
     ties = [TIES.format(*pair, p) for pair, p in pairs.items() if p > _RARELY]
     return comparison_of(
-        data, measure, dists, judged, said, doubts, ties, target=target, margin=float(margin),
+        data, measure, dists, judged, predicted, doubts, ties, target=target, margin=float(margin),
         at_least=None if at_least is None else float(at_least), agreement=agreement,
         decided=decided,
     )  # fmt: skip
@@ -238,16 +231,16 @@ def compare_groups(
     target: str = POPULATION,
     **how: Unpack[Judging],
 ) -> Comparison:
-    """In which group of the samples is a classifier better, and with what probability?
+    """Compare groups of samples: in which group a classifier is better, and with what probability.
 
     Args:
         y_pred, labels, calibration, positive, how: as for `evaluate`; groups share the error rates.
         by: (samples,) the group of each sample; or a Series or dict by task id.
         metric: any metric of hard predictions by name, see `jtruth.tables.metrics`.
-        target: as for `compare_classifiers`; new samples are drawn for each group apart.
+        target: as for `compare_classifiers`; new samples are drawn within each group.
 
     Raises:
-        ValueError: what `evaluate` refuses, groups of other samples, fewer than 2 groups.
+        ValueError: input that `evaluate` refuses, groups of other samples, fewer than 2 groups.
 
     >>> import jtruth as jt
     >>> y = np.arange(60) % 2
@@ -289,11 +282,10 @@ def compare_groups(
 def _group_dists(
     names: tuple[str, ...], of: _Asked, metric: Metric, paired: Mapping[Pair, tuple[DrawsEstimate, ...]]
 ) -> tuple[Dists, Dists]:
-    """Of new samples of each group, and of these."""
     found = []
     for number, new in enumerate((True, False)):
         each = [of.value(metric, g, new) for g in range(len(names))]
-        columns = of.columns(metric, new) if of.whole else grouped.apart(each, of.key)
+        columns = of.columns(metric, new) if of.whole else grouped.independent_draws(each, of.key)
         pairs, points = {pair: two[1 - number] for pair, two in paired.items()}, [dist.mean for dist in each]
         compared = grouped.compared_pairs(np.array(points), _sign(metric), ordered=True)
         dists = grouped.dists_of(names, columns, pairs, _sign(metric), points, compared)
@@ -302,7 +294,7 @@ def _group_dists(
 
 
 def _paired(groups: grouped.Groups, data: inputs.Inputs) -> dict[Pair, tuple[DrawsEstimate, DrawsEstimate]]:
-    """Differences in accuracy of groups that have the same items, by gold of both answers to some."""
+    """Differences in accuracy of groups with the same items, by gold of both predictions."""
     at_random = data.open and data.num_gold and equal_chances(data)
     if not (at_random and grouped.same_items(groups, data.gold >= 0)):
         return {}
@@ -316,17 +308,16 @@ def comparison_of(
     predictions: Mapping[str, Any], doubts: Sequence[str], last: Sequence[str] = (), *, target: str,
     **more: Any,
 ) -> Comparison:  # fmt: skip
-    """The answer about `judged`, of new samples and of these, with all that is doubtful.
-
-    `last` are doubts of the numbers themselves.
-    """
+    """Build the `Comparison`; `last` are warnings about the numbers themselves."""
     dists, other = both if target == POPULATION else both[::-1]
     open_ = isinstance(judged[0][1].table, PredictiveTable)
     refused = refusal(data.own_labels(), data.key) if open_ else ()
     if data.open:
-        assumed = BY_GOLD if data.num_gold else rests_on(data.labelers_are)
+        assumed = BY_GOLD if data.num_gold else width_assumption(data.labelers_are)
     else:
-        assumed = granted(str(data.assume) if data.model is None else INDEPENDENT, learned=data.model is None)
+        assumed = assumption_of(
+            str(data.assume) if data.model is None else INDEPENDENT, learned=data.model is None
+        )
     never = [
         f"The {metric.name} of {name!r} is undefined with probability {1 - dist.probability_defined:.2g}; "
         "probabilities are conditional on its being defined."
@@ -372,51 +363,48 @@ def _dists(judged: Sequence[Judged], metric: Metric, key: Key, new: bool) -> Dis
 
 
 def _decided(judged: Sequence[Judged], metric: Metric) -> dict[Pair, Decided]:
-    """Of every pair: on how many of these samples only the first is right, and only the second."""
+    """For every pair: number of these samples on which only the first, or only the second, is right."""
     found = {}
     for members, one in judged:
         what, table = one.what, one.table
         for a, b in combinations(range(len(members)), 2):
-            asked = (
-                metric
-                if what.decided(metric, a, b) is not None
-                else named_metric("accuracy", range(what.num_classes))
-            )
+            asked = named_metric("accuracy", range(what.num_classes))
+            if what.decided(metric, a, b) is not None:
+                asked = metric
             cells = check.present(what.decided(asked, a, b), "cells that decide")
             if isinstance(table, TableDraws):
                 first, second, size = np.einsum("dcs,kcs->kd", table.counts, cells)
                 dists = DrawsEstimate(first), DrawsEstimate(second)
-            else:  # readings say on how many of the samples one of both is right, the difference on which
+            else:  # base models give how often one of both is right, the difference which
                 dist = one.difference(asked, (a, b), False)
-                tables = [reading.mean_counts for reading in table.readings.values()]
+                tables = [model.mean_counts for model in table.by_model.values()]
                 *only, size = np.einsum("rcs,kcs->k", np.stack(tables), cells) / len(tables)
                 gap = np.append(dist.draws, dist.mean) * size * _sign(asked)
                 counts = [(np.maximum(sum(only), np.abs(gap)) + side * gap) / 2 for side in (1, -1)]
                 dists = [DrawsEstimate(each[:-1], middle=float(each[-1])) for each in counts]
-            found[members[a], members[b]] = Decided(
-                dists[0], dists[1], float(np.mean(size)), asked.name, what.same(a, b)
-            )
+            number, same = float(np.mean(size)), what.same(a, b)
+            found[members[a], members[b]] = Decided(dists[0], dists[1], number, asked.name, same)
     return found
 
 
 def _by_assumption(
     judged: Sequence[Judged], metric: Metric, names: tuple[str, ...]
 ) -> tuple[tuple[str, tuple[float, ...]], ...]:
-    """Under each reading of the labels, in words, the metric of every classifier."""
+    """The metric of every classifier under each base model, by its sentence."""
     first, rows = judged[0][1].table, []
-    for reading in first.readings if isinstance(first, PredictiveTable) else ():
+    for model in first.by_model if isinstance(first, PredictiveTable) else ():
         values = {  # of a name the first table that has it
-            name: one.table.readings[reading].estimate(one.what.of_one(metric, place)).mean
+            name: one.table.by_model[model].estimate(one.what.of_one(metric, place)).mean
             for members, one in reversed(judged)
-            if isinstance(one.table, PredictiveTable) and reading in one.table.readings
+            if isinstance(one.table, PredictiveTable) and model in one.table.by_model
             for place, name in enumerate(members)
         }
-        rows.append((ASSUMPTIONS[reading].sentence, tuple(values.get(name, np.nan) for name in names)))
+        rows.append((ASSUMPTIONS[model].sentence, tuple(values.get(name, np.nan) for name in names)))
     return tuple(rows)
 
 
 def parts_of(codes: np.ndarray, data: inputs.Inputs) -> list[tuple[tuple[int, ...], inputs.Inputs, Tuples]]:
-    """All classifiers at once, or by twos: who, the input with tuples as predictions, and what these say."""
+    """All classifiers at once, or in pairs: indices, the input with tuples as predictions, and the tuples."""
     classes, size = len(data.classes), len(codes)
     every = tuple(range(size))
     groups = [every] if size == 2 or classes**size <= MOST_TUPLES else list(combinations(every, 2))
@@ -430,23 +418,20 @@ def parts_of(codes: np.ndarray, data: inputs.Inputs) -> list[tuple[tuple[int, ..
 
 
 def judged_together(data: inputs.Inputs, what: Tuples) -> tuple[AnyTable, list[str]]:
-    """What is known of the tuples' table: draws, or readings of the labels; and what is doubtful."""
+    """The tuples' table (draws, or base models), and warnings."""
     if data.model is not None:
         return _known(data, what), list(data.model.warnings)
-    table, doubts, readings = learned_table(
-        data, "tuples by gold", "nothing can be compared", predicted=what.predicted
-    )
-    fit = next((each.fit for each in readings if each.name == INDEPENDENT), None)
+    so, predicted = "nothing can be compared", what.predicted
+    table, doubts, members = learned_table(data, "tuples by gold", so, predicted=predicted)
+    fit = next((each.fit for each in members if each.name == INDEPENDENT), None)
     if not isinstance(table, PredictiveTable) or fit is None or fit.counts is None or what.apart:
         return table, doubts
     # Where errors are independent: does the prior drive the classifiers' differences in accuracy?
     counts, size = fit.counts[fit.matrix_draw], data.y_pred.size
-    first, *others = (
-        np.trace(what.marginal(counts, k), axis1=1, axis2=2) / size for k in range(what.num_classifiers)
-    )
-    named = {
-        f"difference in accuracy of classifiers 1 and {k}": first - share for k, share in enumerate(others, 2)
-    }
+    each = (what.marginal(counts, k) for k in range(what.num_classifiers))
+    first, *others = (np.trace(table, axis1=1, axis2=2) / size for table in each)
+    title = "difference in accuracy of classifiers 1 and {}"
+    named = {title.format(k): first - share for k, share in enumerate(others, 2)}
     return table, [*doubts, *doubts_of(named, fit, 0.95)]
 
 
@@ -463,9 +448,7 @@ def _known(data: inputs.Inputs, what: Tuples) -> TableDraws:
     ratio = model.log_likelihood[:, 1] - model.log_likelihood[:, 0]
     right_for_one = what.predicted[data.y_pred].max(axis=1) if what.apart else what.predicted[data.y_pred, 0]
     mixture = unknown_prior(ratio, right_for_one)
-    chains = [
-        symbol_chain(ratio + np.log(share) - np.log1p(-share), data.y_pred, what.num_symbols, alpha)
-        for share in mixture.parameter
-    ]
+    odds = (ratio + np.log(share) - np.log1p(-share) for share in mixture.parameter)
+    chains = [symbol_chain(one, data.y_pred, what.num_symbols, alpha) for one in odds]
     gain = [c.log_evidence - t.log_evidence for c, t in zip(chains, mixture.tables, strict=True)]
     return chain_tables(chains, softmax(log(mixture.weight) + np.array(gain)))

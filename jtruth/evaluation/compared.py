@@ -1,13 +1,8 @@
-"""The answer of `compare_classifiers`: metrics, differences, and who is the best, with what probability.
+"""The result of `compare_classifiers`: metrics, differences, and the probability that each is the best.
 
-Where classifiers were compared in pairs, or each number has a predictive distribution by itself, no draw
-holds all of them. `joined` puts their distributions together again by a normal copula: each keeps its shape,
-and the correlation of any two is the one that the distribution of their difference shows.
-
-The point of a difference is the difference of the points, whatever it was drawn from (`consistent`).
-
-Labels alone often cannot tell who is better (where LLM judges label, a pair that looked .7 to .9 sure was
-right in half of the cases). Then no probability is given, and about how many gold answers would tell.
+Labels alone often do not show which is better: with LLM judges as labelers, pairs with a probability of .7 to
+.9 were right in half of the cases. Then no probability is given, but the number of verified labels that would
+decide.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,17 +19,7 @@ from jtruth._one_line import one_line
 from jtruth._random import Key, Stated, host_rng
 from jtruth._validation import positive_line
 from jtruth._validation.words import number_of, plain
-from jtruth.answers import (
-    Answer,
-    Column,
-    Document,
-    Table,
-    check_notes,
-    dist_row,
-    facts,
-    how,
-    warning_notes,
-)
+from jtruth.answers import Answer, Column, Document, Table, check_notes, dist_row, facts, how, warning_notes
 from jtruth.answers.blocks import cell_text, dist_column, facts_of, value_of
 from jtruth.answers.require import Gate, Quantity, named_quantity, require
 from jtruth.evaluation import parts
@@ -43,7 +28,7 @@ from jtruth.stats.estimates import Estimate, check_level
 from jtruth.tables.metrics import Metric, of_one_class, title
 from jtruth.tables.pairs import Decided, NewDifference
 
-TOLD = 0.95  # probability from which it can be told who is better
+CLEAR = 0.95  # probability from which a difference is clear
 _DRAWS, _MOST_ORDERED = 4000, 5  # of so many at most the whole order is shown
 _ORDINAL = ("1st", "2nd", "3rd", "4th", "5th")
 _AGREEMENT = (
@@ -57,7 +42,7 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Dists:
-    """Distributions of numbers by name, of their differences, and draws of all of them together."""
+    """Distributions of numbers by name, of their differences, and joint draws."""
 
     values: Mapping[str, Estimate]
     differences: Mapping[Pair, DrawsEstimate]  # first minus second, in the order of `values`
@@ -68,7 +53,7 @@ class Dists:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the numbers, as they were given."""
+        """Names of the numbers."""
         return tuple(self.values)
 
     @property
@@ -80,9 +65,7 @@ class Dists:
     @cached_property
     def ranks(self) -> Float[np.ndarray, "numbers ranks"]:
         """Probability of each of `values` to be first, second, ...; equal ones share their ranks."""
-        if (
-            len(self.values) == 2
-        ):  # the distribution of their difference, of which columns are an approximation
+        if len(self.values) == 2:  # the exact distribution of their difference
             one, other = self.values
             first = self.p_better(one, other)
             return np.array([[first, 1 - first], [1 - first, first]])
@@ -108,15 +91,12 @@ class Dists:
         return dict(zip(self.values, self.ranks[:, 0].tolist(), strict=True))
 
     def difference(self, first: str, second: str) -> Float[np.ndarray, " draws"]:
-        """Draws of first minus second, in which it is defined."""
+        """Draws of first minus second, if defined."""
         dist, sign = _turned(self.differences, first, second)
         return sign * dist.draws[~np.isnan(dist.draws)]
 
     def p_better(self, first: str, second: str, beyond: float = 0.0) -> float:
-        """P(first is better by more than `beyond`); a negative one asks whether it is not much worse.
-
-        With `beyond` 0 the better one is meant, and equal ones share it: a tie counts half.
-        """
+        """P(first is better by more than `beyond`, which may be below 0); at 0 a tie counts half."""
         dist, turned = _turned(self.differences, first, second)
         draws = self.sign * self.difference(first, second)
         if not draws.size or (beyond == 0 and isinstance(dist, NewDifference)):
@@ -132,7 +112,7 @@ class Dists:
 
 
 def _turned(differences: Mapping[Pair, DrawsEstimate], first: str, second: str) -> tuple[DrawsEstimate, int]:
-    """The difference of two as it is kept, and -1 if it is that of the second minus the first."""
+    """The stored difference of two, and -1 if it is that of the second minus the first."""
     turned = (second, first) in differences
     return differences[(second, first) if turned else (first, second)], -1 if turned else 1
 
@@ -140,22 +120,16 @@ def _turned(differences: Mapping[Pair, DrawsEstimate], first: str, second: str) 
 def consistent(
     values: Mapping[str, Estimate], differences: Mapping[Pair, DrawsEstimate]
 ) -> dict[Pair, DrawsEstimate]:
-    """Differences whose points are the differences of the values' points."""
+    """Differences whose means are the differences of the values' means."""
     gaps = {(a, b): values[a].mean - values[b].mean for a, b in differences}
-    return {
-        pair: dist if np.isnan(gaps[pair]) else replace(dist, middle=gaps[pair])
-        for pair, dist in differences.items()
-    }
+    known = {pair: replace(differences[pair], middle=gap) for pair, gap in gaps.items() if not np.isnan(gap)}
+    return {**differences, **known}
 
 
 def joined(
     values: Mapping[str, Estimate], differences: Mapping[Pair, DrawsEstimate], key: Key
 ) -> Float[np.ndarray, "draws numbers"]:
-    """Draws of all values together, from the distribution of each and of every difference: a normal copula.
-
-    A number without a distribution is NaN in every draw. Correlations of pairs need not fit together:
-    negative eigenvalues, which are Monte Carlo error, become 0.
-    """
+    """Joint draws by a normal copula, from each distribution and those of all differences."""
     size, place = len(values), {name: k for k, name in enumerate(values)}
     sd = {name: max(dist.sd, 0.0) for name, dist in values.items()}
     together = np.eye(size)
@@ -172,14 +146,14 @@ def joined(
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Comparison(Dists, Answer):
-    """Which classifier is better, and how sure one may be. `print` it; `to_dict` for JSON."""
+    """Which classifier is better, with probabilities. `print` it; `to_dict` for JSON."""
 
     target: str  # "population", new samples, or "in-sample", these
     other: Dists  # the same for the other target
     measure: Metric
     level: float  # probability of the intervals
     interval_kind: str  # "posterior" or "predictive"
-    assumption: str  # what is taken for granted
+    assumption: str  # in words
     assumptions: tuple[tuple[str, tuple[float, ...]], ...]  # a sentence, and each one's metric under it
     num_samples: int
     num_gold: int
@@ -188,10 +162,10 @@ class Comparison(Dists, Answer):
     classes: tuple[str, ...]
     warnings: tuple[str, ...]
     key: Stated
-    checks: tuple[parts.Check, ...] = ()  # alarms that stand above the answer
+    checks: tuple[parts.Check, ...] = ()
     margin: float = 0.0  # by more than this a classifier counts as better
     at_least: float | None = None  # the requirement
-    num_calibration: int = 0  # verified items of other data, which say how the judges err
+    num_calibration: int = 0  # verified items of other data, for the error rates
     agreement: Mapping[str, float] = field(default_factory=dict)  # share of all labels that each repeats
     sizes: tuple[int, ...] = ()  # samples of each, where they are groups of samples and no classifiers
     axis: tuple[list[float], str, dict[float, str]] | None = None  # of groups in order: see `Groups.axis`
@@ -199,17 +173,17 @@ class Comparison(Dists, Answer):
 
     @property
     def in_sample(self) -> "Comparison":
-        """The same answer about these samples."""
+        """The same result for these samples."""
         return self if self.target == parts.IN_SAMPLE else self.turned
 
     @property
     def population(self) -> "Comparison":
-        """The same answer about new samples of the same kind."""
+        """The same result for new samples of the same kind."""
         return self if self.target == parts.POPULATION else self.turned
 
     @property
     def turned(self) -> "Comparison":
-        """The same answer about the other target."""
+        """The same result for the other target."""
         mine = Dists(self.values, self.differences, self.columns, self.sign)
         now = {name: getattr(self.other, name) for name in ("values", "differences", "columns")}
         target = parts.IN_SAMPLE if self.target == parts.POPULATION else parts.POPULATION
@@ -222,7 +196,7 @@ class Comparison(Dists, Answer):
 
     @property
     def better(self) -> dict[Pair, float]:
-        """By more than `margin`; both orders of every two; ties are halves."""
+        """P(first better by more than `margin`) for both orders of every pair; ties count half."""
         return {pair: self.p_better(*pair, self.margin) for pair in permutations(self.names, 2)}
 
     @property
@@ -230,41 +204,39 @@ class Comparison(Dists, Answer):
         """Probability that each meets `at_least`; empty without one."""
         if self.at_least is None:
             return {}
-        above = {
-            name: dist.p_above(self.at_least, strict=self.sign < 0) for name, dist in self.values.items()
-        }
+        above = {n: dist.p_above(self.at_least, strict=self.sign < 0) for n, dist in self.values.items()}
         return above if self.sign > 0 else {name: 1 - p for name, p in above.items()}
 
     def of_pair(self, first: str, second: str) -> Decided | None:
-        """On how many samples only one of two is right; None of groups."""
+        """Number of samples on which only one of two is right; None for groups."""
         found, turned = self.decided.get((first, second)), self.decided.get((second, first))
         return found if turned is None else turned._replace(first=turned.second, second=turned.first)
 
     @property
     def told(self) -> bool:
-        """Whether it can be told that the first of the ranking is better than the second."""
+        """Whether the first of the ranking is clearly better than the second."""
         first, second = self.ranking[:2]
-        return self.p_better(first, second, self.margin) >= TOLD
+        return self.p_better(first, second, self.margin) >= CLEAR
 
     @property
     def unclear(self) -> bool:
-        """Whether labels alone do not tell which is better: then no probability is given."""
+        """Whether labels alone do not show which is better; then no probability is given."""
         return self.interval_kind == parts.PREDICTIVE and not self.told
 
     @property
     def close(self) -> bool:
-        """Whether the first two of the ranking are close: the interval of their difference says so."""
+        """Whether the interval of the difference of the first two is within `CLOSE`."""
         dist, _ = _turned(self.differences, *self.ranking[:2])
         low, high = dist.interval(self.level)[:2]
         return max(abs(low), abs(high)) <= CLOSE
 
     @property
     def gold_to_tell(self) -> int | None:
-        """About how many random gold answers would tell the first two apart; None: not even all of them.
+        """Number of random verified labels that would separate the first two; None if all would not.
 
-        Of n gold answers a difference d has variance of about D/n, D the share of samples on which the two
-        differ; it is told apart where d is two standard errors. Of G groups each has n/G of the answers, and
-        d the variances p (1 - p) G/n of both.
+        With n verified labels the difference d has variance of about D/n, D the share of samples on which the
+        two differ; it is clear at two standard errors. Each of G groups has n/G of them, and d the variances
+        p (1 - p) G/n of both.
         """
         pair = self.ranking[:2]
         draws = self.in_sample.difference(*pair)
@@ -275,41 +247,39 @@ class Comparison(Dists, Answer):
             p = np.array([self.values[name].mean for name in pair])
             apart = len(self.sizes) * float((p * (1 - p)).sum())
         needed = 4 * apart / d**2 if d > 0 else np.inf
-        return (
-            None
-            if needed > self.num_samples or self.num_gold >= self.num_samples
-            else max(int(np.ceil(needed / 10) * 10), 10)
-        )
+        if needed > self.num_samples or self.num_gold >= self.num_samples:
+            return None
+        return max(int(np.ceil(needed / 10) * 10), 10)
 
     @property
     def noun(self) -> str:
-        """What is compared."""
+        """Word for what is compared."""
         return "group" if self.sizes else "classifier"
 
     @property
     def beyond(self) -> str:
-        """By how much one has to be better, in words."""
+        """The margin in words."""
         return f" by more than {self.margin:g}" if self.margin else ""
 
     def require(self, *requirements: str, confidence: float = 0.95) -> Gate:
-        """The verdict on "m1 > m2", "m1 - m2 >= -.02", "m1 accuracy >= .8"; see `jtruth.answers.require`."""
+        """Check "m1 > m2", "m1 - m2 >= -.02" or "m1 accuracy >= .8"; see `jtruth.answers.require`."""
 
         def find(text: str) -> Quantity:
             found = named_quantity(text, self, self.noun, (self.metric, title(self.metric)))
             alone = self.interval_kind == parts.PREDICTIVE and not np.isnan(found.variance)  # of a difference
-            return found._replace(sure=TOLD) if alone else found
+            return found._replace(sure=CLEAR) if alone else found
 
         return require(self, find, requirements, confidence, self.num_gold, " > ".join(self.ranking[:2]))
 
     def at_level(self, level: float) -> "Comparison":
-        """The same answer with intervals of another probability."""
+        """The same result with intervals of another probability."""
         return replace(self, level=check_level(level))
 
     def blocks(self) -> Document:
-        """The question, the answer and what stands behind it, for all faces."""
+        """Build the document of the result."""
         metric, kind = title(self.metric), parts.interval_title(self.level, self.interval_kind)
-        said = [(text, dict(zip(self.names, v, strict=True))) for text, v in self.assumptions]
-        views = [{"sentence": text, "values": values} for text, values in said]
+        sentences = [(text, dict(zip(self.names, v, strict=True))) for text, v in self.assumptions]
+        views = [{"sentence": text, "values": values} for text, values in sentences]
         heads = [Column(("values", name), plain(name)) for name in self.ranking]
         rows, other = self._rows(), self.turned
         there = {"classifiers": _classifiers(other, metric).rows, "differences": other._rows()}
@@ -335,17 +305,16 @@ class Comparison(Dists, Answer):
         )  # fmt: skip
         counts = (len(self.names), self.noun), (self.num_samples, "sample"), (self.num_gold, "verified label")
         about = f"{', '.join(number_of(*count) for count in counts)}; key {self.key}"
-        alarms = parts.first_lines(self.checks, self.warnings)
         lines = (positive_line(self.classes, self.positive, self.positive_chosen),)
         lines, question = lines * of_one_class(self.metric), f"Which {self.noun} has the better {metric}?"
-        return Document(question, about, _sentence(self, metric, kind), blocks, alarms, lines=lines)
+        return Document(question, about, _sentence(self, metric, kind), blocks, lines=lines)
 
     def _rows(self) -> list[dict[str, Any]]:
-        """A row for every two, the better one first: see `difference_rows`."""
+        """A row for every pair, the better one first: see `difference_rows`."""
         rows = difference_rows(self.differences, self.ranking, self.level)
         for row in rows:
             pair = row["first"], row["second"]
-            row |= {"first_better": self._said(pair), "second_better": self._said(pair[::-1])}
+            row |= {"first_better": self._p_stated(pair), "second_better": self._p_stated(pair[::-1])}
             only = self.of_pair(*pair)
             row |= {} if only is None else {
                 "only_first": dist_row(only.first, self.level), "mcnemar": only.mcnemar,
@@ -364,16 +333,16 @@ class Comparison(Dists, Answer):
         known = columns[~np.isnan(columns).any(axis=1)]
         return float((np.diff(known, axis=1) <= 0).all(axis=1).mean()) if len(known) else float("nan")
 
-    def _said(self, pair: Pair) -> float | None:
-        """P(the first of a pair is better), where it may be said; labels alone make it too sure."""
+    def _p_stated(self, pair: Pair) -> float | None:
+        """P(the first of a pair is better); None if labels alone would make it too confident."""
         p, other = (self.p_better(one, two, self.margin) for one, two in (pair, pair[::-1]))
-        sure = self.interval_kind != parts.PREDICTIVE or max(p, other) >= TOLD
+        sure = self.interval_kind != parts.PREDICTIVE or max(p, other) >= CLEAR
         return p if sure else None
 
     def __repr__(self) -> str:
         first = self.ranking[0]
-        said = "which is best is not clear" if self.unclear else f"{first!r} is best with probability "
-        return f"Comparison({self.metric}: {said}{'' if self.unclear else format(self.best[first], '.2f')})"
+        text = "which is best is not clear" if self.unclear else f"{first!r} is best with probability "
+        return f"Comparison({self.metric}: {text}{'' if self.unclear else format(self.best[first], '.2f')})"
 
 
 def _sentence(comparison: Comparison, metric: str, kind: str) -> str:
@@ -408,7 +377,7 @@ def _sentence(comparison: Comparison, metric: str, kind: str) -> str:
     kind = kind.replace("posterior ", "")
     says += f": {names[0]} \N{MINUS SIGN} {names[1]} is {gap}{unit} ({kind} {low} to {high})."
     says += f" P({names[0]} better{comparison.beyond}) = {p:.2f}"
-    says += "." if comparison.told else f"; a clear difference needs {TOLD:g}."
+    says += "." if comparison.told else f"; a clear difference needs {CLEAR:g}."
     if only is not None:
         cells = [value_of(dist_column(name, ""), row) for name in ("only_first", "only_second")]
         counts = [cell_text(cell[: 3 if only.mcnemar is None else 1], ".0f") for cell in cells]
@@ -422,7 +391,7 @@ def _sentence(comparison: Comparison, metric: str, kind: str) -> str:
 
 
 def _order_text(comparison: Comparison) -> str:
-    """How probable the whole order is, where there is more to it than the first two; of times how it went."""
+    """Probability of the whole order, or of the change from the first group to the last."""
     if comparison.axis is not None and len(comparison.names) > 2 and not comparison.unclear:
         start, *_, end = comparison.names
         p = comparison.p_better(end, start)
@@ -434,7 +403,7 @@ def _order_text(comparison: Comparison) -> str:
 
 
 def _decided_table(comparison: Comparison, rows: Sequence[Mapping]) -> list[Table]:
-    """Samples on which only one of two is right; the JSON has them in the rows of the differences."""
+    """Table of the samples on which only one of two is right; the JSON has them with the differences."""
     if not comparison.decided:
         return []
     certain = [Column("mcnemar", "exact McNemar p")] if rows[0]["mcnemar"] is not None else []
@@ -476,7 +445,7 @@ def _classifiers(comparison: Comparison, metric: str) -> Table:
 def difference_table(
     name: str, heading: str, rows: Sequence[Mapping], more: Sequence[Column], missing: str = "-"
 ) -> Table:
-    """Differences with intervals, and columns beside them."""
+    """Table of differences with intervals, and further columns."""
     columns = (Column("mean", "difference", ("low", "high"), "+.3f"), *more)
     return Table(name, heading, "difference", columns, rows, unit=None, missing=missing,
                  aside=("difference",), say=str)  # fmt: skip
@@ -485,7 +454,7 @@ def difference_table(
 def difference_rows(
     differences: Mapping[Pair, DrawsEstimate], ranking: Sequence[str], level: float
 ) -> list[dict[str, Any]]:
-    """A row for every two, the better one first: neighbours in the ranking, then all others."""
+    """A row for every pair, the better one first: neighbors in the ranking, then the others."""
     order, rows = {name: rank for rank, name in enumerate(ranking)}, []
     for (a, b), dist in differences.items():
         row = dist_row(dist, level)

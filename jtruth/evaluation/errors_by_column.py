@@ -1,24 +1,22 @@
-"""What do the labelers' errors go with? By gold, against the other columns of the table.
+"""`errs_on`: which columns the labelers' errors are associated with, given verified labels.
 
-Of a column x is its number, its time in days, the length of its text, or whether it is in a category. Two
-things are asked of every labeler, given the true class: does he err more where x is larger, and does he say a
-class more often ("judge_a says 'pass' 9 points more per 100 words")? With y = 1 where he errs (or says the
-class), x and y centered within each true class,
+A column x is a number, a time in days, the length of a text, or membership in a category. For every labeler
+two outcomes are tested given the true class: errors, and the use of a class ("judge_a says 'pass' 9 points
+more per 100 words"). With y the outcome (0 or 1), and x and y centered within each true class,
 
     slope = sum x y / sum x^2,
 
-a linear probability model with a level for each class; of a category the difference of the rates, weighed as
-Mantel and Haenszel do. Its interval has the HC3 variance (MacKinnon and White 1985), but no less than that of
-equal rates with half a count on either side (who never errs would have none), and Student's t with
-(sum x^2)^2 / sum x^4 degrees of freedom. What lies beyond a quartile by more than three times the distance of
-the quartiles counts as lying there.
+a linear probability model with a level for each class; for a category the difference of the rates, weighted
+as by Mantel and Haenszel. The interval has the HC3 variance (MacKinnon and White 1985), but at least that of
+equal rates with half a count on either side, and Student's t with (sum x^2)^2 / sum x^4 degrees of freedom.
+Values beyond a quartile by more than three interquartile ranges are clipped there.
 
-The p-value is that of a permutation of the ranks r of x within the true classes. Of sum r y the variance is
-sum_c A2 B2 / (n - 1) and the third moment sum_c n A3 B3 / ((n - 1) (n - 2)), Ak and Bk the sums of the k-th
-powers of r and y in class c; a Pearson curve with these replaces the permutations (Mielke and Berry 2007).
-q-values are those of Benjamini and Hochberg (1995) over all labelers, columns and questions. Intervals of R
-findings among m tests have the level 1 - (1 - level) R / m, since they were chosen for being large (Benjamini
-and Yekutieli 2005). How often findings are false, power and coverage: `benchmarks/errs_on.py`.
+The p-value is that of a permutation of the ranks r of x within the true classes. Sum r y has variance sum_c
+A2 B2 / (n - 1) and third moment sum_c n A3 B3 / ((n - 1) (n - 2)), Ak and Bk the sums of the k-th powers of r
+and y in class c; a Pearson curve with these replaces the permutations (Mielke and Berry 2007). q-values are
+those of Benjamini and Hochberg (1995) over all labelers, columns and outcomes. Intervals of R findings among
+m tests have the level 1 - (1 - level) R / m (Benjamini and Yekutieli 2005). False findings, power and
+coverage: `benchmarks/errs_on.py`.
 """
 
 import re
@@ -43,9 +41,10 @@ from jtruth.evaluation.inputs import read_gold
 from jtruth.io.columns import is_beside, says_something
 from jtruth.labels import Labels
 
+Numbers = Float[np.ndarray, " n"]
 _FEW, _FEWEST, _MOST_CATEGORIES = 5, 10, 20  # labels in a category; of a labeler; categories of a column
 _MOST = 200_000  # labels of verified samples that are looked at
-_MOST_SAID, _SAY_CLASSES, _SAYS_MORE = 5, 6, 100
+_MOST_NAMED, _MOST_CLASSES, _ERRS_WEIGHT = 5, 6, 100
 _ID = re.compile(
     r"(.*[_ .-])?(id|uid|uuid|guid|idx|index|key|hash|url|uri|link)|unnamed: \d+|row.*|line|no\.?|#|"
 )
@@ -53,10 +52,10 @@ NOT_CAUSE = "A column associated with errors need not cause them; correlated col
 
 
 class Explaining(NamedTuple):
-    """A number of each label that may go with errors, in steps that a person understands."""
+    """A number of each label that may be associated with errors, in readable steps."""
 
     column: str
-    category: str | None  # whose labels have a 1
+    category: str | None  # coded as 1
     x: Float[np.ndarray, " labels"]  # NaN: unknown
     per: str  # what is a step: "100 words"; empty of a category
 
@@ -65,7 +64,7 @@ class Explaining(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class ErrsOn(Answer):
-    """What errors of each labeler go with; `rows` are ready for JSON, the smallest p-value first."""
+    """Associations with each labeler's errors; `rows` are ready for JSON, the smallest p-value first."""
 
     rows: tuple[dict[str, Any], ...]  # worker, does, column, category or per, points, low, high, q_value, ...
     fdr: float
@@ -77,34 +76,33 @@ class ErrsOn(Answer):
 
     @property
     def findings(self) -> tuple[str, ...]:
-        """A sentence for each labeler and column that clearly go together, the clearest first."""
-        ranked = sorted(  # which class he says tells more than that he errs
+        """A sentence for each labeler and column that are clearly associated, the clearest first."""
+        ranked = sorted(  # the class that is named is more informative than an error
             (row for row in self.rows if row["clear"]),
-            key=lambda row: row["p_value"] * (_SAYS_MORE if row["does"] == "errs" else 1),
+            key=lambda row: row["p_value"] * (_ERRS_WEIGHT if row["does"] == "errs" else 1),
         )
         first: dict[tuple[str, str], dict[str, Any]] = {}
         for row in ranked:
             first.setdefault((row["worker"], row["column"]), row)
-        return tuple(map(_said, first.values()))
+        return tuple(map(_sentence, first.values()))
 
     def blocks(self) -> Document:
-        """The question, the answer and what stands behind it, for all faces."""
+        """Build the document of the result."""
         heads = (
             Column("points", f"points [{100 * self.level:g} %]", ("low", "high"), "+.1f"),
             Column("with", "with"), Column("q_value", "q", form=".2g"),
         )  # fmt: skip
         title = "Columns associated with errors, given the true class (percentage points"
         title += "; intervals of findings adjusted for selection)" if self.findings else ")"
-        rows = [
-            row | {"what": f"{plain(row['worker'])} {row['does']}", "with": _with(row)} for row in self.rows
-        ]
+        does = (f"{plain(row['worker'])} {row['does']}" for row in self.rows)
+        rows = [row | {"what": what, "with": _with(row)} for row, what in zip(self.rows, does, strict=True)]
         why = [f"Column {name!r} was skipped: {text}." for name, text in self.left_out.items()]
         found = self.findings
-        rest = [f"{len(found) - _MOST_SAID} more in the table."] if len(found) > _MOST_SAID else []
+        rest = [f"{len(found) - _MOST_NAMED} more in the table."] if len(found) > _MOST_NAMED else []
         blocks = (
             Table("errs_on.rows", title, "what", heads, rows, unit=None, say=str,
                   aside=("what", "with")),
-            sentence_notes("errs_on.findings", "Errors and columns", [*found[:_MOST_SAID], *rest], "look"),
+            sentence_notes("errs_on.findings", "Errors and columns", [*found[:_MOST_NAMED], *rest], "look"),
             sentence_notes("errs_on.warnings", "Notes on columns", [*self.warnings, *why], "say"),
             facts(**{"errs_on.fdr": self.fdr, "errs_on.level": self.level, "errs_on.num_gold": self.num_gold,
                      "errs_on.columns": self.columns, "errs_on.left_out": dict(self.left_out)}),
@@ -124,15 +122,14 @@ class ErrsOn(Answer):
 def errs_on(
     labels: Labels, gold: Any, columns: Mapping[str, Any], *, fdr: float = 0.05, level: float = 0.95
 ) -> ErrsOn:
-    """Which columns go with the errors of each labeler, by how much, at a false-discovery rate.
+    """Find columns associated with the errors of each labeler, at a false-discovery rate.
 
     Args:
         labels: the noisy labels.
         gold: (samples,) known classes, -1 where unknown; or a Series or dict by task id, or a `jt.io.Gold`.
-        columns: what else is known, by name: (samples,) numbers, times, categories or texts, or a Series or
-            dict by task id; (samples, labelers) of what differs by label. Those of a file are
-            `jt.read(path).columns`.
-        fdr: share of false ones among the findings that is accepted.
+        columns: by name: (samples,) numbers, times, categories or texts, or a Series or dict by task id;
+            (samples, labelers) if they differ by label. Those of a file are `jt.read(path).columns`.
+        fdr: accepted share of false ones among the findings.
         level: probability of the intervals.
 
     Raises:
@@ -170,17 +167,17 @@ def errs_on(
 
 
 class _LeftOut(ValueError):
-    """Why nothing can be asked of a column."""
+    """The reason why a column is skipped."""
 
 
 def _counts(cells: Sequence[str]) -> bool:
-    """Whether the cells are 0 or 1 and on."""
+    """Whether the cells are consecutive numbers from 0 or 1."""
     numbers = sorted({int(one) if one.isascii() and one.isdigit() else -1 for one in cells})
     return numbers in ([*range(len(numbers))], [*range(1, len(numbers) + 1)])
 
 
 def _cells(values: Any, labels: Labels, sample: np.ndarray, labeler: np.ndarray, name: str) -> list[str]:
-    """The value of every label as text, "" where there is none."""
+    """The value of every label as text, "" if there is none."""
     table = np.asarray(values, object) if isinstance(values, np.ndarray) and values.ndim == 2 else None
     if table is None:
         aligned = check.align(values, labels, f"columns[{name!r}]", partial=True)
@@ -196,7 +193,7 @@ def _cells(values: Any, labels: Labels, sample: np.ndarray, labeler: np.ndarray,
 
 
 def explaining(name: str, cells: Sequence[str]) -> list[Explaining]:
-    """What can be asked of a column: a number, a time, the length of a text, or each of its categories."""
+    """Variables of a column: a number, a time, the length of a text, or each category."""
     values, there = Counter(filter(None, cells)), sum(map(bool, cells))
     if len(values) < 2:
         raise _LeftOut("it has one value")
@@ -217,7 +214,7 @@ def explaining(name: str, cells: Sequence[str]) -> list[Explaining]:
 
 
 def _measure(name: str, cells: Sequence[str], values: Counter) -> tuple[np.ndarray | None, str]:
-    """Numbers of a column and their unit; None where it has categories."""
+    """Numbers of a column and their unit; None for categories."""
     for change in (str, lambda text: text.replace(",", ".")):
         numbers = {value: number_in(change(value)) for value in values}
         if np.isfinite(list(numbers.values())).all():
@@ -232,10 +229,8 @@ def _measure(name: str, cells: Sequence[str], values: Counter) -> tuple[np.ndarr
     long = sum(len(value) * n for value, n in values.items()) / values.total() > 40
     if len(values) <= _MOST_CATEGORIES or not (long or words >= 3):
         return None, ""
-    length = (lambda text: len(text.split())) if words >= 3 else len
-    return np.array(
-        [length(c) if c else np.nan for c in cells], np.float64
-    ), "words" if words >= 3 else "characters"
+    length, unit = (lambda text: len(text.split()), "words") if words >= 3 else (len, "characters")
+    return np.array([length(c) if c else np.nan for c in cells], np.float64), unit
 
 
 def _categories(name: str, cells: Sequence[str], values: Counter) -> list[Explaining]:
@@ -245,10 +240,8 @@ def _categories(name: str, cells: Sequence[str], values: Counter) -> list[Explai
         raise _LeftOut(f"{len(values)} different values, hardly any of them on {_FEW} labels")
     column, known = np.array(cells, object), np.array([bool(cell) for cell in cells])
     asked = often if len(often) > 2 or len(values) > 2 else often[1:]
-    return [
-        Explaining(name, value, np.where(known, column == value, np.nan).astype(np.float64), "")
-        for value in asked
-    ]
+    inside = (np.where(known, column == value, np.nan).astype(np.float64) for value in asked)
+    return [Explaining(name, value, x, "") for value, x in zip(asked, inside, strict=True)]
 
 
 def round_step(spread: float) -> float:
@@ -265,10 +258,10 @@ def round_step(spread: float) -> float:
 
 
 def _rows(labels: Labels, entries: tuple[np.ndarray, ...], asked: list[Explaining]) -> list[dict[str, Any]]:
-    """A row for each labeler, column or category, and question that the labels can answer."""
+    """A row for each labeler, column or category, and outcome that can be tested."""
     names, size, (labeler, label, true) = [*map(str, labels.class_names)], labels.num_classes, entries
-    said = [1] if size == 2 else range(size) if size <= _SAY_CLASSES else []
-    questions = {None: label != true} | {names[c]: label == c for c in said}
+    tested = [1] if size == 2 else range(size) if size <= _MOST_CLASSES else []
+    questions = {None: label != true} | {names[c]: label == c for c in tested}
     rows = []
     for one in asked:
         for says, y in questions.items():
@@ -277,7 +270,7 @@ def _rows(labels: Labels, entries: tuple[np.ndarray, ...], asked: list[Explainin
             if one.category is not None:
                 fit &= (found.inside >= _FEW) & (found.num - found.inside >= _FEW)
             for t in np.flatnonzero(fit).tolist():
-                # Of two classes the one is named that he says more.
+                # Of two classes the one is named that is used more.
                 turned = says is not None and size == 2 and found.slope[t] < 0
                 word = "errs" if says is None else f"says {plain(names[0] if turned else says)!r}"
                 rows.append({
@@ -291,7 +284,7 @@ def _rows(labels: Labels, entries: tuple[np.ndarray, ...], asked: list[Explainin
 
 
 class Slopes(NamedTuple):
-    """Of each labeler: slope, standard error, degrees of freedom, p-value, labels, those with x > 0."""
+    """Slope, standard error, degrees of freedom, p-value, labels, and labels with x > 0, by labeler."""
 
     slope: Float[np.ndarray, " labelers"]
     se: Float[np.ndarray, " labelers"]
@@ -347,10 +340,8 @@ def slopes(
     return Slopes(slope, se, np.maximum(freedom, 1.0), p_value, num, inside, usable)
 
 
-def pearson_tails(
-    value: Float[np.ndarray, " n"], variance: Float[np.ndarray, " n"], third: Float[np.ndarray, " n"]
-) -> Float[np.ndarray, " n"]:
-    """Twice the smaller tail beyond a value of a Pearson type III distribution of mean 0 with these moments.
+def pearson_tails(value: Numbers, variance: Numbers, third: Numbers) -> Numbers:
+    """Twice the smaller tail of a Pearson type III distribution of mean 0 with these moments.
 
     >>> print(pearson_tails(np.array([1.96]), np.ones(1), np.zeros(1)).round(3))
     [0.05]
@@ -380,15 +371,13 @@ def _discovered(rows: list[dict[str, Any]], fdr: float, level: float) -> tuple[d
 
 
 def _warnings(labels: Labels, labeler: np.ndarray, rows: Sequence[dict[str, Any]]) -> tuple[str, ...]:
-    """Who has too little gold, and what a finding does not say."""
     number = np.bincount(labeler, minlength=labels.num_labelers)
     few = [plain(labels.worker_names[t]) for t in np.flatnonzero(number < _FEWEST)]
     found = [f"Skipped, with fewer than {_FEWEST} verified labels: {some(few)}."] if few else []
     return (*found, NOT_CAUSE) if any(row["clear"] for row in rows) else tuple(found)
 
 
-def _said(row: Mapping[str, Any]) -> str:
-    """A finding in words."""
+def _sentence(row: Mapping[str, Any]) -> str:
     more, sign = ("more", 1) if row["points"] > 0 else ("less", -1)
     low, high = sorted((sign * row["low"], sign * row["high"]))
     size, low, high = (f"{v:.0f}" if abs(v) >= 10 else f"{v:.2g}" for v in (abs(row["points"]), low, high))
@@ -399,6 +388,5 @@ def _said(row: Mapping[str, Any]) -> str:
 
 
 def _with(row: Mapping[str, Any]) -> str:
-    """The column of a row, and its category or step."""
     column, category = plain(row["column"]), row["category"]
     return f"{column}, per {row['per']}" if category is None else f"{column} = {plain(category)}"

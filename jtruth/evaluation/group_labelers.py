@@ -1,8 +1,8 @@
-"""How good is every labeler in each group, and does one err more in one of them?
+"""`labelers_by_group`: accuracy of every labeler in each group, and their differences.
 
-Each group is judged by itself, so the distributions of two groups are independent, but where gold of the
-same items pairs them. Many groups, and days with little gold, are judged together (`over_time`): being right
-is the class, and its symbol how probable all labels make it that this label is right.
+Each group is evaluated by its own labels, so two groups are independent unless gold of the same items pairs
+them. Many groups, and days with little gold, are evaluated together (`over_time`): the class is whether a
+label is right, and its symbol the probability of that by all labels.
 """
 
 from collections.abc import Mapping
@@ -25,9 +25,9 @@ from jtruth.evaluation.groups import (
     FEW,
     PAIRED,
     Groups,
-    apart,
     compared_pairs,
     dists_of,
+    independent_draws,
     paired_shares,
     read_groups,
     same_items,
@@ -35,7 +35,7 @@ from jtruth.evaluation.groups import (
 )  # fmt: skip
 from jtruth.evaluation.labelers import LabelerReport, evaluate_labelers
 from jtruth.evaluation.over_time import symbols_of, table_of
-from jtruth.evaluation.parts import IN_SAMPLE, interval_title
+from jtruth.evaluation.parts import IN_SAMPLE, interval_title, means_and_ends
 from jtruth.io.gold import Gold
 from jtruth.labels import Labels
 from jtruth.stats.draws import DrawsEstimate
@@ -47,7 +47,7 @@ _CURVES = 4  # labelers in a picture
 
 @dataclass(frozen=True, repr=False)
 class LabelersByGroup(Answer):
-    """How good every labeler is in each group, and where one errs more than elsewhere."""
+    """Accuracy of every labeler in each group, and differences between groups."""
 
     reports: Mapping[str, LabelerReport]  # by group
     level: float
@@ -65,7 +65,7 @@ class LabelersByGroup(Answer):
 
     @property
     def dists(self) -> dict[str, Dists]:
-        """By labeler the accuracies in those groups that determine it; independent where not paired."""
+        """By labeler, accuracies in the groups that determine them; independent unless paired."""
         if self.together:
             return dict(self.together)
         by_worker: dict[str, dict[str, Estimate]] = {}
@@ -76,17 +76,20 @@ class LabelersByGroup(Answer):
         dists = {}
         for worker, mine in by_worker.items():
             key = stream(as_key(self.key), f"labelers apart, {worker}")
-            columns, points = apart(list(mine.values()), key), [dist.mean for dist in mine.values()]
+            columns, points = (
+                independent_draws(list(mine.values()), key),
+                [dist.mean for dist in mine.values()],
+            )
             dists[worker] = dists_of(tuple(mine), columns, self.paired.get(worker, {}), points=points)
         return dists
 
     @property
     def differences(self) -> dict[str, Mapping[Pair, DrawsEstimate]]:
-        """By labeler: the accuracy in the first group minus that in the second."""
+        """By labeler, the accuracy in the first group minus that in the second."""
         return {worker: dists.differences for worker, dists in self.dists.items()}
 
     def blocks(self) -> Document:
-        """The question, the answer and what stands behind it, for all faces."""
+        """Build the document of the result."""
         first, gaps = next(iter(self.reports.values())), []
         for worker, dists in self.dists.items():
             for (a, b), dist in dists.differences.items():
@@ -116,16 +119,14 @@ class LabelersByGroup(Answer):
         return Document("Does a labeler err more in one group than in another?", about, sentence, blocks)
 
     def _curve(self) -> tuple[Curve, ...]:
-        """Accuracies over groups in order, of the labelers who differ most between two of them."""
+        """Accuracies over ordered groups, of the labelers who vary most."""
         if self.groups is None or self.groups.when is None:
             return ()
         (x, axis, named), series = self.groups.axis(), {}
         spread = {name: -np.ptp(dists.columns.mean(axis=0)) for name, dists in self.dists.items()}
         for worker in sorted(spread, key=spread.__getitem__)[:_CURVES]:
             dists = self.dists[worker].values
-            ends = np.array(
-                [(dist.mean, *dist.interval(self.level)[:2]) for dist in dists.values()]
-            ).T.tolist()
+            ends = map(list, zip(*means_and_ends(dists.values(), self.level), strict=True))
             places = [x[self.groups.names.index(name)] for name in dists]
             series[worker] = dict(zip(("x", "mean", "low", "high"), (places, *ends), strict=True))
         return (Curve("by.curve", "Accuracy in each group", axis, "accuracy", series, named=named),)
@@ -149,7 +150,7 @@ class LabelersByGroup(Answer):
 def labelers_by_group(
     labels: Labels, by: Any, *, gold: Any = None, key: Any = None, level: float = 0.95, **options: Any
 ) -> LabelersByGroup:
-    """How good is every labeler in each group, and does one err more in one of them?
+    """Accuracy of every labeler in each group of samples, and differences between groups.
 
     Args:
         labels: the noisy labels.
@@ -158,7 +159,7 @@ def labelers_by_group(
         key, level, options: as for `evaluate_labelers`.
 
     Raises:
-        ValueError: what `evaluate_labelers` refuses; fewer than 2 groups.
+        ValueError: input that `evaluate_labelers` refuses; fewer than 2 groups.
     """
     groups, data = read_groups(by, labels), inputs.read_labels_alone(labels, gold)
     known, equal = data.gold, not data.num_gold or equal_chances(data)
@@ -185,14 +186,14 @@ def _together(
     groups: Groups, data: inputs.Inputs, gold: Any, chance: np.ndarray | None, key: Any, level: float,
     options: dict[str, Any],
 ) -> LabelersByGroup:  # fmt: skip
-    """One report of all labels; then each labeler in each group, by how labels look where his are right."""
+    """One report of all labels; then each labeler in each group, with error rates in common."""
     labels = data.own_labels()
     report, given = evaluate_labelers(labels, gold=gold, key=key, level=level, **options), as_key(key)
-    (sample, labeler, label), readings = labels.entries(), {"vote": majority(labels.counts())}
+    (sample, labeler, label), posteriors = labels.entries(), {"vote": majority(labels.counts())}
     if data.num_gold:
-        readings = {"": labels_only_posterior(labels, stream(given, "labels only, of groups"))[0]}
+        posteriors = {"": labels_only_posterior(labels, stream(given, "labels only, of groups"))[0]}
     elif report.rows:
-        readings["learned"] = report.posterior.class_posterior
+        posteriors["learned"] = report.posterior.class_posterior
     kind, dists, all_rows = check_kind(options.get("labelers_are")), {}, {name: [] for name in groups.names}
     for t, worker in enumerate(map(str, labels.worker_names)):
         mine = np.flatnonzero(labeler == t)
@@ -200,7 +201,7 @@ def _together(
         there, place = np.unique(groups.group[rows], return_inverse=True)
         his = groups.only(there, place)
         truth = np.where(data.gold[rows] >= 0, data.gold[rows] == label[mine], -1)
-        for name, posterior in readings.items() if mine.size else ():
+        for name, posterior in posteriors.items() if mine.size else ():
             right = posterior[rows, label[mine]]
             if few := (truth >= 0).sum() < FEW:
                 symbol = symbols_of(right)
@@ -213,7 +214,9 @@ def _together(
             continue
         columns = next(iter(drawn.values()))
         if few:
-            columns = apart(model_error.dists_of(drawn, OVERALL, kind, his.sizes.astype(np.float64)), draw)
+            columns = independent_draws(
+                model_error.dists_of(drawn, OVERALL, kind, his.sizes.astype(np.float64)), draw
+            )
         dists[worker] = dists_of(his.names, columns, {}, pairs=compared_pairs(columns.mean(axis=0)))
         for (name, dist), n in zip(dists[worker].values.items(), his.sizes.tolist(), strict=True):
             low, high = dist.interval(level)[:2]
@@ -236,9 +239,7 @@ def _paired_labelers(
     differences = {}
     for t, name in enumerate(labels.worker_names):
         rows, his, code = his_rows[t], his_groups[t], label[labeler == t]
-        pairs = paired_shares(
-            his, h[rows, code], known[rows] == code, known[rows] >= 0, stream(key, "paired", t)
-        )
-        if pairs:
+        draw, gold = stream(key, "paired", t), known[rows]
+        if pairs := paired_shares(his, h[rows, code], gold == code, gold >= 0, draw):
             differences[str(name)] = {pair: one for pair, (one, _) in pairs.items()}
     return differences

@@ -1,23 +1,18 @@
-"""Which system, prompt or site has the larger share of a class? Groups judged by the same labelers.
+"""Class shares of groups (systems, prompts, sites, days) that the same labelers judge, and their differences.
 
-The group of a sample is the symbol of the count table n[true class, group], as a prediction is elsewhere:
-error rates are learned from all groups together, and shares are free in each. A labeler is taken to err alike
-in every group; judges that are kinder to one system break it, which only gold of each group can show.
+The group of a sample is the symbol of the count table n[true class, group]. Error rates are learned from all
+groups together and assumed equal in each, which only gold in each group can check; shares are free. Without
+gold each share is widened by the errors of class metrics on public data. Errors of two groups are treated as
+independent, because much of them did not cancel there (`benchmarks/groups.py`).
 
-Without gold each share is widened by how far metrics of one class were off elsewhere, and errors of two
-groups are taken as independent: much of them did not cancel on public sets (`benchmarks/groups.py`).
-
-The share of new items of a group is Beta(k + 1/2, n - k + 1/2) where k of its n samples are of the class. Two
-groups may hold m items in common; then the shares of new items are drawn together (a normal copula), with,
-p the probabilities of the class at these items,
+The share of new items of a group is Beta(k + 1/2, n - k + 1/2) if k of its n samples are of the class. Groups
+with m common items are drawn together (a normal copula), with p the probabilities of the class and
 
     cov(share_a, share_b) = m cov(p_a, p_b) / (n_a n_b).
 
-Where gold says of some items in both groups what is true, differences are paired (`paired_shares`).
-
-Above 50 groups, and where groups are days with little gold, error rates are learned once and shared by all
-(`over_time`); of so many groups only differences of neighbours (in rank, and in time) and of the extremes are
-worked out. P(largest) is by draws of all groups together, so it is right for any number of them.
+Where gold verifies some items in both groups, differences are paired (`paired_shares`). Above 50 groups, and
+if groups are days with little gold, all share the same error rates (`over_time`); then only differences of
+neighbors (in rank and in time) and of the extremes are computed.
 """
 
 import re
@@ -40,7 +35,7 @@ from jtruth._validation.words import LOOK, alike_note, number_in, plain, quoted
 from jtruth.answers import Column, Curve, Table, dist_row, facts
 from jtruth.answers.blocks import Facts, share_text
 from jtruth.evaluation import inputs
-from jtruth.evaluation.compared import TOLD, Dists, Pair, consistent, difference_rows, difference_table
+from jtruth.evaluation.compared import CLEAR, Dists, Pair, consistent, difference_rows, difference_table
 from jtruth.evaluation.gold.tables import gold_tables
 from jtruth.evaluation.over_time import (
     MOST_DAYS,
@@ -57,16 +52,15 @@ from jtruth.stats.draws import DrawsEstimate, draws_of
 from jtruth.stats.estimates import Estimate
 from jtruth.stats.ppi import gold_sample
 
-# Groups whose differences are all worked out; samples and gold answers of a group below which that is said;
-# gold answers of each day from which it needs no neighbours; seconds of a day.
+Codes = Int[np.ndarray, " samples"]
+Draws = Float[np.ndarray, "draws groups"]
+# Groups whose differences are all computed; samples and gold answers of a group below which a note is given;
+# gold answers of each day from which days are not smoothed; seconds of a day.
 ALL_PAIRS, FEW, ENOUGH, _DAY = 50, 5, 20, 86_400.0
 _JEFFREYS = 0.5  # samples of each class and group that the prior is worth
 _RAKED = 30  # rounds of raking
-_MONTH, _QUARTER, _MIDNIGHT = (
-    re.compile(r"\d{4}-\d\d"),
-    re.compile(r"(\d{4})-Q([1-4])"),
-    re.compile(r"[ T]00:00:00(\.0+)?$"),
-)
+_MONTH, _QUARTER = re.compile(r"\d{4}-\d\d"), re.compile(r"(\d{4})-Q([1-4])")
+_MIDNIGHT = re.compile(r"[ T]00:00:00(\.0+)?$")
 SAME_ERRORS = (
     "Error rates are assumed equal in all groups. If a judge favors one group, as LLM judges may favor their "
     "own answers, that group's share is biased, and only verified labels in each group can show it."
@@ -91,22 +85,21 @@ TOO_FINE = (
 
 
 class Groups(NamedTuple):
-    """The group of each sample, and what each is about; for `prevalence(by=...)`.
+    """The group of each sample; for `prevalence(by=...)`.
 
-    `read_groups` makes codes of groups and items; `group_shares` adds the answer.
+    `read_groups` makes codes of groups and items; `group_shares` adds the result.
     """
 
     group: Any  # (samples,) names; or a Series or dict by task id
     item: Any = None  # (samples,) likewise: groups with items in common are paired; None: no two have any
     positive: Any = None  # the class whose share is compared, by code or name; as in `evaluate` if None
     smooth: bool | None = None  # whether groups in order borrow from neighbours; None: days with little gold
-    when: Any = None  # (groups,) where each stands, in seconds or numbers; None: groups have no order
+    when: Any = None  # (groups,) positions, in seconds or numbers; None: groups have no order
     dated: bool = False  # whether these are times
     names: tuple[str, ...] = ()  # of the groups
     classes: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     dists: Any = None  # `Dists` of the shares: what was asked for, new samples or these
-    laws = property(lambda self: self.dists)  # their older name
     in_sample: Any = None  # of these samples
     num_gold: tuple[int, ...] = ()
     label_shares: tuple[float, ...] = ()  # of the labels given
@@ -116,37 +109,37 @@ class Groups(NamedTuple):
 
     @property
     def symbols(self) -> Float[np.ndarray, "classes symbols"]:
-        """Prior of groups as predictions; one that never occurs keeps them from passing for the classes."""
+        """Prior of groups as predictions; an extra symbol keeps them from being read as the classes."""
         number = len(self.names) + (len(self.names) == len(self.classes))
         return np.full((len(self.classes), number), _JEFFREYS)
 
     @property
     def code(self) -> int:
-        """Of the positive class."""
+        """Code of the positive class."""
         return self.classes.index(self.positive)
 
     @property
     def sizes(self) -> Int[np.ndarray, " groups"]:
-        """Samples of each."""
+        """Samples of each group."""
         return np.bincount(self.group, minlength=len(self.names))
 
-    def shared(self, gold: Int[np.ndarray, " samples"]) -> bool:
-        """Whether all groups share the error rates: there are many, or they borrow from neighbours."""
+    def shared(self, gold: Codes) -> bool:
+        """Whether all groups share the error rates: there are many, or they are smoothed."""
         return len(self.names) > ALL_PAIRS or self.smoothed(gold)
 
-    def smoothed(self, gold: Int[np.ndarray, " samples"]) -> bool:
-        """Whether groups borrow from their neighbours."""
+    def smoothed(self, gold: Codes) -> bool:
+        """Whether groups are smoothed over their order."""
         if self.when is None or self.smooth is False or not 3 <= len(self.names) <= MOST_DAYS:
             return False
         fewest = np.bincount(self.group[gold >= 0], minlength=len(self.names)).min()
         return bool(self.smooth or (self.dated and fewest < ENOUGH))
 
-    def how(self, gold: Int[np.ndarray, " samples"]) -> tuple[str, ...]:
-        """What shared error rates assume, in sentences."""
+    def how(self, gold: Codes) -> tuple[str, ...]:
+        """Sentences on the assumptions of shared error rates."""
         return (SAME_ERRORS, *([SMOOTHED] if self.smoothed(gold) else []))
 
     def of_evidence(
-        self, gold: Int[np.ndarray, " samples"], symbol: Int[np.ndarray, " samples"], key: Key,
+        self, gold: Codes, symbol: Codes, key: Key,
         tables: Num[np.ndarray, "draws 2 symbols"],
     ) -> tuple[np.ndarray, np.ndarray]:  # fmt: skip
         """Draws (draws, groups) of the share in these samples and in new ones, by shared error rates."""
@@ -161,7 +154,7 @@ class Groups(NamedTuple):
         return counts[:, self.code, : len(self.names)] / self.sizes
 
     def sentence(self, kind: str, level: float, target: str, num_calibration: int = 0) -> str:
-        """Who has the largest share, and whether that can be told; of days how it went."""
+        """The group with the largest share and whether that is clear; for ordered groups the trend."""
         truth = taken_as_true(sum(self.num_gold), num_calibration)
         kind = f"{kind.replace('posterior ', '')}s {ABOUT[target]}; {truth}"
         first, second = self.dists.ranking[:2]
@@ -170,7 +163,7 @@ class Groups(NamedTuple):
         p, of_class = self.dists.p_better(first, second), f"share of class {self.positive!r}"
         if self.when is not None:
             return f"The {of_class} {self.trend(says)} ({kind})."
-        if p < TOLD:
+        if p < CLEAR:
             return (
                 f"It is not clear whether {says[first]} or {says[second]} has the larger {of_class}: "
                 f"P({plain(first)} larger) = {p:.2f} ({kind})."
@@ -181,11 +174,11 @@ class Groups(NamedTuple):
         )
 
     def trend(self, says: Mapping[str, str]) -> str:
-        """How the share went from the first group to the last, and where it is largest and smallest."""
+        """Change of the share from the first group to the last, with the largest and smallest."""
         start, *_, end = self.names
         rise, (largest, *_, smallest) = self.dists.p_better(end, start), self.dists.ranking
         went = f"rose with probability {rise:.2f}" if rise >= 0.5 else f"fell with probability {1 - rise:.2f}"
-        went = went if max(rise, 1 - rise) >= TOLD else "may have risen or fallen"
+        went = went if max(rise, 1 - rise) >= CLEAR else "may have risen or fallen"
         others = [
             f"{most} {says[one] if one not in (start, end) else plain(one)}"
             for most, one in (("largest for", largest), ("smallest for", smallest))
@@ -194,7 +187,7 @@ class Groups(NamedTuple):
         return f"{went}, from {says[start]} to {says[end]}{more}"
 
     def blocks(self, level: float) -> tuple[Table | Curve | Facts, ...]:
-        """Groups, the largest share first or in their order; differences; and a curve of those in order."""
+        """Tables of groups and differences, and a curve of ordered groups."""
         dists, sizes, order, rows = self.dists, self.sizes, self.dists.ranking, []
         best, below, before = dists.best, dict(pairwise(order)), dict(pairwise(self.names[::-1]))
         for name in order if self.when is None else self.names:
@@ -222,9 +215,8 @@ class Groups(NamedTuple):
                        order=[self.names.index(name) for name in order] if self.when is not None else (),
                        sequence=self.when is not None)  # fmt: skip
         differences = []
-        for row in difference_rows(
-            dists.differences, order if self.when is None else self.names[::-1], level
-        ):
+        ranked = order if self.when is None else self.names[::-1]
+        for row in difference_rows(dists.differences, ranked, level):
             pair = row["first"], row["second"]
             differences.append(row | {
                 "first_larger": dists.p_better(*pair),
@@ -239,25 +231,24 @@ class Groups(NamedTuple):
         return (groups, *curve, table, facts(**{"by.positive": self.positive}))
 
     def axis(self) -> tuple[list[float], str, dict[float, str]]:
-        """Where groups in order stand on an axis (times in days), what it shows, and their names."""
+        """Positions of ordered groups on an axis (times in days), its title, and their names."""
         x = ((self.when - self.when[0]) / _DAY if self.dated else self.when).tolist()
         return x, "time" if self.dated else "group", dict(zip(x, self.names, strict=True))
 
     def only(self, there: Int[np.ndarray, " some"], group: Int[np.ndarray, " labels"]) -> "Groups":
-        """Some of the groups, with labels that are right or wrong instead of samples."""
+        """Some of the groups, with right or wrong labels as samples."""
         names, when = tuple(self.names[g] for g in there), None if self.when is None else self.when[there]
-        return self._replace(
-            group=group, names=names, when=when, classes=("wrong", "right"), positive="right"
-        )
+        classes = "wrong", "right"
+        return self._replace(group=group, names=names, when=when, classes=classes, positive="right")
 
 
 def tables_by_gold(
-    p: Float[np.ndarray, " samples"], known: Int[np.ndarray, " samples"], sample: Any, key: Key
-) -> tuple[Int[np.ndarray, " samples"], Float[np.ndarray, "draws 2 symbols"]]:
+    p: Float[np.ndarray, " samples"], known: Codes, sample: Any, key: Key
+) -> tuple[Codes, Float[np.ndarray, "draws 2 symbols"]]:
     """Symbols and tables (see `over_time`) by gold; `p` of class 1 by labels, `known` -1 if not verified.
 
-    Gold says of two strata how many samples are of the class, as it does without groups (many strata would be
-    pulled to what the labels say), and of symbols how these divide (raking: Deming and Stephan 1940).
+    Gold gives the class counts of two strata, as without groups, and the split of these by symbol (raking:
+    Deming and Stephan 1940). Many strata would be shrunk to the labels' estimate.
     """
     symbol = symbols_of(p, int(np.clip((known >= 0).sum() // 8, 2, 8)))
     number, guess = int(symbol.max()) + 1, np.stack([1 - p, p], axis=1)
@@ -275,7 +266,7 @@ def tables_by_gold(
 
 
 def read_groups(by: Any, labels: Labels) -> Groups:
-    """Names, codes and items of `Groups`, or of the group of each sample alone; or ValueError."""
+    """Names, codes and items of `Groups`, or of the group of each sample; ValueError if unusable."""
     by = by if isinstance(by, Groups) else Groups(by)
     numbered, notes = {}, []
     for what, ids in (("group", by.group), ("item", by.item)):
@@ -303,13 +294,11 @@ def read_groups(by: Any, labels: Labels) -> Groups:
 
 
 def in_order(
-    names: tuple[str, ...], code: Int[np.ndarray, " samples"]
-) -> tuple[
-    tuple[str, ...], Int[np.ndarray, " samples"], Float[np.ndarray, " groups"] | None, bool, list[str]
-]:
-    """Groups that are numbers or times in their order: names, codes, where each stands, whether in time.
+    names: tuple[str, ...], code: Codes
+) -> tuple[tuple[str, ...], Codes, Float[np.ndarray, " groups"] | None, bool, list[str]]:
+    """Sort groups that are numbers or times: names, codes, positions, whether they are times, notes.
 
-    Dates that two countries read differently have no order, and a note says so.
+    Ambiguous dates have no order, and a note says so.
 
     >>> in_order(("10", "9"), np.array([0, 1]))[:3]
     (('9', '10'), array([1, 0]), array([ 9., 10.]))
@@ -331,7 +320,7 @@ def in_order(
 
 
 def too_few(names: Sequence[str], number: Sequence[int] | np.ndarray, what: str) -> tuple[str, ...]:
-    """Which groups have little of something, where there is some."""
+    """A note on groups with few of something, if any has some."""
     few = [name for name, n in zip(names, number, strict=True) if n < FEW]
     return (LITTLE.format(quoted(few, 6), FEW, what),) if few and any(number) else ()
 
@@ -341,10 +330,10 @@ def group_shares(
     paired: Mapping[Pair, tuple[DrawsEstimate, DrawsEstimate]] = MappingProxyType({}),
     points: Sequence[float] | None = None, new: np.ndarray | None = None,
 ) -> Groups:  # fmt: skip
-    """The answer from draws (draws, groups) of shares `here`, in these samples, and of `new` ones.
+    """Shares of groups from draws (draws, groups): `here` in these samples, and `new` ones.
 
-    `p` (samples,) are chances of the class, `paired` differences by gold, `points` as for `dists_of`; without
-    `new` draws they are made from those here. `data.target` is what was asked for.
+    `p` (samples,) are class probabilities, `paired` differences by gold, `points` as for `dists_of`. Without
+    `new`, draws for new samples are made from `here`. `data.target` selects the reported ones.
     """
     in_sample, gold, labels = data.target == IN_SAMPLE, data.gold, data.own_labels()
     size, gold_of = groups.sizes, np.bincount(groups.group[gold >= 0], minlength=len(groups.names))
@@ -369,10 +358,8 @@ def group_shares(
     )  # fmt: skip
 
 
-def _new_items(
-    here: Float[np.ndarray, "draws groups"], size: np.ndarray, covariance: np.ndarray, key: Key
-) -> Float[np.ndarray, "draws groups"]:
-    """Draws of shares of new items: Beta (Jeffreys), with a normal copula where groups share items."""
+def _new_items(here: Draws, size: np.ndarray, covariance: np.ndarray, key: Key) -> Draws:
+    """Draws of shares of new items: Beta (Jeffreys), with a normal copula if groups share items."""
     hits, rng = here * size, host_rng(key, "new items")
     if not np.count_nonzero(covariance - np.diag(np.diagonal(covariance))):
         return rng.beta(hits + _JEFFREYS, size - hits + _JEFFREYS)
@@ -384,8 +371,8 @@ def _new_items(
     return betaincinv(hits + _JEFFREYS, size - hits + _JEFFREYS, ndtr(normal))
 
 
-def apart(dists: Sequence[Estimate], key: Key) -> Float[np.ndarray, "draws groups"]:
-    """Draws of distributions whose errors are taken as independent, together."""
+def independent_draws(dists: Sequence[Estimate], key: Key) -> Draws:
+    """Joint draws of distributions with independent errors."""
     rng = host_rng(key, "groups apart")
     each = [draws_of(dist) for dist in dists]
     size = max(draws.size for draws in each)
@@ -393,13 +380,10 @@ def apart(dists: Sequence[Estimate], key: Key) -> Float[np.ndarray, "draws group
 
 
 def dists_of(
-    names: Sequence[str], columns: Float[np.ndarray, "draws groups"], paired: Mapping[Pair, DrawsEstimate],
+    names: Sequence[str], columns: Draws, paired: Mapping[Pair, DrawsEstimate],
     sign: float = 1.0, points: Sequence[float] | None = None, pairs: Sequence[tuple[int, int]] = (),
 ) -> Dists:  # fmt: skip
-    """Values and differences of groups, by draws of all of them together; some differences are `paired`.
-
-    `points` are given as the means of the groups; None: those of the draws. `pairs` are compared.
-    """
+    """Values and differences of groups by joint draws, with means `points`; some differences are `paired`."""
     each, number = np.ascontiguousarray(columns.T), len(names)
     pairs = pairs or compared_pairs(columns.mean(axis=0) if points is None else np.array(points), sign)
     apart = {(names[a], names[b]): DrawsEstimate(each[a] - each[b]) for a, b in pairs}
@@ -411,7 +395,7 @@ def dists_of(
 def compared_pairs(
     means: Float[np.ndarray, " groups"], sign: float = 1.0, ordered: bool = False
 ) -> list[tuple[int, int]]:
-    """Pairs to compare: all; of many groups neighbours and both ends, in rank and (`ordered`) in order."""
+    """Pairs to compare: all; of many groups neighbors and both ends, in rank and (`ordered`) in order."""
     size, rank = means.size, np.argsort(-sign * np.nan_to_num(means), kind="stable").tolist()
     if size <= ALL_PAIRS:
         return list(combinations(range(size), 2))
@@ -421,12 +405,11 @@ def compared_pairs(
 
 
 def _chance(groups: Groups, share: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(groups, groups): covariance of the shares of as many new items, and how many items groups share."""
+    """(groups, groups): covariance of the shares of as many new items, and number of common items."""
     size, number = groups.sizes, len(groups.names)
     shape = number, int(groups.item.max()) + 1
-    has, chances = (
-        sparse.csr_array((one, (groups.group, groups.item)), shape=shape) for one in (np.ones(p.size), p)
-    )
+    cells, values = (groups.group, groups.item), (np.ones(p.size), p)
+    has, chances = (sparse.csr_array((one, cells), shape=shape) for one in values)
     common, sums = ((one @ has.T).toarray() for one in (has, chances))
     both = (chances @ chances.T).toarray() - sums * sums.T / np.maximum(common, 1)
     covariance = np.where(common > 1, both, 0.0) / np.outer(size, size)
@@ -435,7 +418,7 @@ def _chance(groups: Groups, share: np.ndarray, p: np.ndarray) -> tuple[np.ndarra
 
 
 def same_items(groups: Groups, known: np.ndarray) -> dict[tuple[int, int], tuple[np.ndarray, np.ndarray]]:
-    """Rows of pairs of groups with the same items, if half of the gold of each is of items known in both."""
+    """Rows of pairs of groups with the same items, if half of the gold of each is known in both."""
     by_item = np.argsort(groups.item)
     if len(groups.names) > ALL_PAIRS:
         return {}
@@ -450,11 +433,11 @@ def same_items(groups: Groups, known: np.ndarray) -> dict[tuple[int, int], tuple
 def paired_shares(
     groups: Groups, chance: np.ndarray, sure: np.ndarray, known: np.ndarray, key: Any
 ) -> dict[Pair, tuple[DrawsEstimate, DrawsEstimate]]:
-    """Differences of groups that have the same items: of these, and of as many new ones.
+    """Differences of groups with the same items: of these items, and of as many new ones.
 
-    Counted is a class, or being right: `chance` by the labels, `sure` where the truth is `known`, at random.
-    Both answers to an item are one of four classes, whose counts gold of both corrects: what is hard for
-    both cancels. New items are drawn together, so their variance is (share that differs - difference^2) / n.
+    The outcome is a class, or being right: probability `chance` by the labels, `sure` where the truth is
+    `known`, at random. The outcomes of an item in both groups form four classes, whose counts gold of both
+    corrects. New items are drawn together, so their variance is (share that differs - difference^2) / n.
     """
     differences = {}
     for pair, (a, b) in same_items(groups, known).items():

@@ -1,6 +1,6 @@
-"""Who answers by habit, copies, changes, repeats himself, or says one class for another: rows and sentences.
+"""Labelers who label at random, copy, change, repeat labels or confuse classes: rows and sentences.
 
-Probabilities and tests come from `jtruth.learning.behaviour`; what is more probable than not is a sentence.
+Probabilities and tests come from `jtruth.learning.behaviour`; a sentence needs a probability above one half.
 """
 
 from collections.abc import Mapping, Sequence
@@ -31,11 +31,8 @@ def behaviour_of(
     judged: bool = False,
     unit: str = "",
 ) -> tuple[dict[str, dict[str, Any]], tuple[Check, ...], tuple[Check, ...]]:
-    """By worker spam, drift and copies, ready for JSON; what was found; and the check for drift.
-
-    `judged`: the last of `labels` is the classifier; `unit` stands before moments that are no dates.
-    """
-    order = order if len(matrices) > 2 or data.num_gold else None  # of two nobody knows which changed
+    """By worker spam, drift and copies; findings; the check for drift. `judged`: a classifier is the last."""
+    order = order if len(matrices) > 2 or data.num_gold else None  # of two it is unknown which changed
     behaviour = labeler_behaviour(labels, prior, matrices, order=order, gold=data.some_gold, key=data.key)
     workers = [str(name) for name in labels.worker_names]
     number = len(behaviour.pairs)
@@ -47,15 +44,14 @@ def behaviour_of(
         if behaviour.drift is not None and not np.isnan(behaviour.drift[t]).all():
             c = int(np.nanargmin(behaviour.drift[t]))  # the class in which the change is clearest
             drift = {"class": labels.class_names[c], "p_value": float(behaviour.drift[t, c])}
-            drift |= {
-                name: plain_json(getattr(behaviour, name)[t, c]) for name in ("moment", "before", "after")
-            }
+            for field in ("moment", "before", "after"):
+                drift[field] = plain_json(getattr(behaviour, field)[t, c])
             drift["date"] = moment_text(float(behaviour.moment[t, c]))
         if best < number:
             other = workers[int(behaviour.pairs[best].sum() - t)]
             copy = {"of": other, "probability": float(behaviour.duplicate[best])}
         rows[name] = {"spam": plain_json(behaviour.spam[t]), "drift": drift, "duplicate": copy}
-    usage = matrices.mean(axis=1)  # what each says most, whatever the class is
+    usage = matrices.mean(axis=1)  # most frequent label of each, for any class
     habits = [f"says {labels.class_names[row.argmax()]!r} in {row.max():.0%}" for row in usage]
     who = [*map(repr, workers[:-1]), "the classifier" if judged else repr(workers[-1])]
     found, checks = drift_findings(behaviour, who, list(map(str, labels.class_names)), order, unit)
@@ -87,14 +83,14 @@ def _ranked(probability: np.ndarray) -> np.ndarray:
 
 
 def certain_cells(matrix: Mapping[str, Any]) -> list[tuple[int, int]]:
-    """Cells (true, said) that are said often, and certainly more often than the right class."""
+    """Cells (true, label) that are frequent, and clearly more so than the right class."""
     mean, low, high = (np.array(matrix[name], float) for name in ("mean", "low", "high"))
     above = (low > np.diagonal(high)[:, None]) & (mean >= _OFTEN)
     return [(int(a), int(b)) for a, b in np.argwhere(above & ~np.eye(len(low), dtype=bool))]
 
 
 def swap_findings(rows: Sequence[dict[str, Any]], classes: Sequence[str]) -> tuple[Check, ...]:
-    """Who says another class instead of the right one, or exchanges two; not who answers by habit."""
+    """Labelers who confuse or exchange classes, without those who label at random."""
     texts = []
     for row in rows:
         cells = certain_cells(row["confusion_matrix"])
@@ -116,12 +112,12 @@ def swap_findings(rows: Sequence[dict[str, Any]], classes: Sequence[str]) -> tup
 
 
 def with_repeats(rows: Sequence[dict[str, Any]], labels: Labels, level: float) -> tuple[dict[str, Any], ...]:
-    """Rows in which whoever labelled samples again has `self_agreement`: how often two such labels agree.
+    """Add `self_agreement` to rows: how often two labels of a sample by the same labeler agree.
 
-    With Jeffreys' interval, the number of pairs, and two bounds. Of two labels that differ at most one is
-    right. So at agreement r a label is right in at most (1 + r) / 2; and at accuracy a one that is wrong is
-    wrong again in at least 1 - (1 - r) / (2 (1 - a)), exact for two classes (in 1 - a if errors were new each
-    time). Where one label of each is kept, a is its accuracy, hardly less than that of the others.
+    It has Jeffreys' interval, the number of pairs, and two bounds. Of two labels that differ at most one is
+    right, so with agreement r a label is right in at most (1 + r) / 2. With accuracy a, a wrong label is
+    wrong again in at least 1 - (1 - r) / (2 (1 - a)), exact for two classes. If one label of each pair is
+    used, a is its accuracy.
     """
     if labels.self_agreement is None:
         return tuple(rows)
@@ -144,7 +140,7 @@ def _repeats_of(own: tuple[int, int, int, float], accuracy: float | None, level:
 
 
 def repeats_table(rows: Sequence[dict[str, Any]]) -> tuple[Table, ...]:
-    """How often each labeler agrees with its own repeats, and what follows; nothing without repeats."""
+    """Table of self-agreement and its bounds; nothing without repeats."""
     columns = (Column("share", "agrees with own repeats", ("low", "high"), ".2f"), Column("pairs", "pairs"),
                Column("right_at_most", "right at most", form=".2f"),
                Column("wrong_again", "P(wrong again), at least", form=".2f"))  # fmt: skip

@@ -1,7 +1,6 @@
-"""What the user handed over, checked on the host and turned into arrays before any JAX call.
+"""Check the input of an evaluation on the host, before any JAX call.
 
-A label matrix of whole numbers taken for a log-likelihood makes one class of every labeler, and a confident
-answer to a question that nobody asked. Whole numbers, true/false and data frames are therefore never one.
+Whole numbers, booleans and data frames are no log-likelihood: a label matrix read as one has no meaning.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -36,14 +35,14 @@ from jtruth.tables.posterior import TableDraws, TablePosterior
 
 
 def as_labels(values: Any, what: str = "labels") -> Labels:
-    """The labels, also of a plain label matrix; or an error that says how to make `Labels` of it."""
+    """Labels, also of a plain label matrix; ValueError for anything else."""
     labels = must_be_labels(matrix_labels(values), what)
     labels.entries(None)  # refuses codes outside of their sizes
     return labels
 
 
 def read_log_likelihood(values: Any, noise: Any) -> np.ndarray:
-    """(samples, classes) log p(z_i | y_i = c), float64; anything that is no such array is refused."""
+    """Check an array (samples, classes) of log p(z_i | y_i = c) and return it in float64."""
     listed = isinstance(values, list | tuple) and not hasattr(values, "class_posterior")
     if not listed and (not hasattr(values, "dtype") or check.is_frame(values) or hasattr(values, "iloc")):
         as_labels(values)
@@ -81,28 +80,28 @@ AT_MEAN = "The intervals are too narrow: error rates are given as draws, but thi
 
 @dataclass
 class Model:
-    """What is known of the labels' noise: log p(z_i | y_i = c), the prior, and how far to trust them."""
+    """Label model: log p(z_i | y_i = c), the class prior, and warnings about them."""
 
     log_likelihood: np.ndarray  # (samples, classes); known samples are 0 and -inf; learned: at mean matrices
     prior: np.ndarray  # (classes,)
-    prior_unknown: bool = False  # two classes: the prior is to be integrated out
-    refusal: str | None = None  # why no number can be given
+    prior_unknown: bool = False  # two classes: the prior is integrated out
+    refusal: str | None = None  # why the result is not identified
     warnings: tuple[str, ...] = ()
     labelers: tuple[dict[str, Any], ...] = ()  # a row each, the worst first
-    count_draws: np.ndarray | None = None  # (draws, classes, symbols), where the error rates were sampled too
-    fit: JointPosterior | None = None  # where the error rates were sampled
+    count_draws: np.ndarray | None = None  # (draws, classes, symbols), if error rates were sampled
+    fit: JointPosterior | None = None  # if error rates were sampled
     matrices: np.ndarray | None = None  # (raters, classes, classes) learned, the classifier's last
 
     __repr__ = one_line
 
 
 _AT_RANDOM = Gold(None)
-Progress = Callable[[int, int], None]  # told (sweeps done, sweeps planned)
+Progress = Callable[[int, int], None]  # of (sweeps done, sweeps planned)
 
 
 @dataclass
 class Inputs:
-    """Checked input, and how it is to be judged; `model` is None when the noise model has to be learned."""
+    """Checked input and options of an evaluation; `model` is None if the noise model has to be learned."""
 
     y_pred: np.ndarray  # (samples,) codes of classes, or of other symbols
     labels: Labels | None
@@ -112,37 +111,39 @@ class Inputs:
     positive: int
     classes: tuple[str, ...]
     notes: tuple[str, ...]
-    one_against_rest: bool = False  # a positive class was asked for
-    chosen: str = ""  # how the positive class was, in words
-    # Where predictions are no classes but tuples, score bins or groups: (classes, symbols) concentrations of
-    # the Dirichlet prior of the classifier's rows.
+    one_against_rest: bool = False  # a positive class was given
+    chosen: str = ""  # how the positive class was chosen, in words
+    # (classes, symbols) Dirichlet prior of the classifier's rows, for symbols that are no classes
     symbols: np.ndarray | None = None
-    target: str = IN_SAMPLE  # what the answer is about, or POPULATION
+    target: str = IN_SAMPLE  # or POPULATION
     missing: tuple[Check, ...] = ()  # the check that found labels missing by class
-    noise: NoiseModel | None = None  # as it was given
-    assume: str | None = None  # as it was asked for
+    noise: NoiseModel | None = None
+    assume: str | None = None
     labelers_are: str = "unknown"  # see `assumptions.model_error`
     sampling: Gold = _AT_RANDOM  # how gold was chosen
     level: float = 0.95
     key: Any = 0  # of JAX, as `as_key` makes it
-    stated: Stated = 0  # the key as it was given
+    stated: Stated = 0  # the key as the user gave it
     progress: Progress | None = None
-    what_if: Any = None  # rows of assumptions and doubts, kept by the first answer that is asked for them
-    normal: bool = (
-        False  # whether independence is read by the normal distribution around its mode, not sampled
-    )
+    what_if: Any = None  # rows of assumptions and warnings, computed at the first access
+    normal: bool = False  # whether independent errors use a Gaussian approximation instead of sampling
 
     __repr__ = one_line
 
     def known_model(self, noise: NoiseModel, prior: np.ndarray) -> Model:
-        """These labels under a noise model; a class prior that was given goes before its own."""
+        """Label model of these labels under a noise model; a class prior that was given replaces `prior`."""
         labels = self.own_labels()
         shares = prior if self.prior is None else self.prior
         return _known_model(_log_likelihood(noise, labels), shares, self.gold, labels.tasks)
 
     @property
+    def known_prior(self) -> np.ndarray | None:
+        """Class prior that was given, or else that of the noise model; None: neither."""
+        return self.noise.mean_prior if self.prior is None and self.noise is not None else self.prior
+
+    @property
     def only_gold(self) -> bool:
-        """Whether nobody labelled anything: verified labels alone say how good a prediction is."""
+        """Whether there are verified labels and no others."""
         return self.labels is not None and not self.labels.num_labels and self.num_gold > 0
 
     @property
@@ -152,12 +153,12 @@ class Inputs:
 
     @property
     def more(self) -> tuple[str, ...]:
-        """Metrics that other answers do not have."""
+        """Further metrics of such graded predictions."""
         return one_judge.MORE if self.graded else ()
 
     @property
     def verified(self) -> np.ndarray | None:
-        """(2, 2) counts of samples of known class in the order of `answered`, if these grade predictions."""
+        """Counts (2, 2) of verified samples in the order of `answered`, if they grade predictions."""
         if not self.graded:
             return None
         known, turn = self.gold >= 0, 1 if self.positive else -1
@@ -165,38 +166,39 @@ class Inputs:
 
     @property
     def open(self) -> bool:
-        """Whether error rates are learned and nobody vouches for an assumption."""
+        """Whether error rates are learned and no assumption was named."""
         return self.model is None and self.assume in (None, "unknown")
 
     @property
     def known(self) -> Gold:
-        """Known classes, and how they were chosen."""
+        """Known classes, and how they were sampled."""
         return self.sampling._replace(classes=self.gold)
 
     def without_gold(self) -> "Inputs":
-        """The same with no class known: what models are fitted to, so that gold is used once."""
+        """The same input without gold, so that gold is used only once."""
         return replace(self, gold=np.full_like(self.gold, -1))
 
     def own_labels(self) -> Labels:
-        """The labels, where the question is about single labels."""
+        """The labels; ValueError if only a log-likelihood array was given."""
         if self.labels is None:
             raise ValueError("this needs labels; a log-likelihood array has no single labels")
         return self.labels
 
     @property
     def num_symbols(self) -> int:
-        """How many different predictions there can be."""
+        """Number of possible predictions."""
         return len(self.classes) if self.symbols is None else self.symbols.shape[1]
 
     def table(self, truth: np.ndarray) -> np.ndarray:
-        """Counts (classes, symbols) of the predictions, if samples belong to the classes by these shares."""
+        """Counts (classes, symbols) of the predictions, given class probabilities (samples, classes)."""
         return expected_table(truth, self.y_pred, self.num_symbols)
 
     @cached_property
     def distinct_rows(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Rows of samples that neither labels nor gold tell apart, if error rates do not; else all samples.
+        """Rows of samples with equal labels and gold, if the error rates allow it; else all samples.
 
-        A sample of each (rows,), the row of each sample, samples of each row, and whether its class is free.
+        Returns a sample of each (rows,), the row of each sample, the number of samples in each row, and
+        whether the class of the row is unknown.
         """
         if self.labels is None or not isinstance(self.noise, IndependentLabelers):
             every = np.arange(self.y_pred.size)
@@ -219,12 +221,12 @@ class Inputs:
 
     @property
     def samples(self) -> Labels:
-        """The labels, or none of numbered samples and classes where only a log-likelihood was given."""
+        """The labels, or empty labels with numbered samples and classes."""
         return self.labels or _numbered(self.y_pred.size, len(self.classes))
 
     @property
     def answered(self) -> tuple[tuple[str, ...], int]:
-        """Classes in the order of an answer's table, (negative, positive) of two; place of the positive."""
+        """Classes in the order of the result's table, two as (negative, positive); index of the positive."""
         if len(self.classes) > 2:
             return self.classes, self.positive
         return (self.classes[1 - self.positive], self.classes[self.positive]), 1
@@ -234,19 +236,19 @@ class Inputs:
         return TableDraws(counts[:, ::-1, ::-1] if len(self.classes) == 2 and self.positive == 0 else counts)
 
     def about(self, table: TablePosterior) -> TablePosterior:
-        """The table of counts as the target asks for it: of these samples, or for new ones."""
+        """Table of the target: these samples, or new ones."""
         return NewSamples(table, self.key) if self.target == POPULATION else table
 
     @property
     def headline(self) -> tuple[str, ...]:
-        """Metrics of the first sentence; of many classes those of all, unless one of them is asked about."""
+        """Metrics of the headline."""
         if self.graded:
             return one_judge.HEADLINE
         return OF_ALL_CLASSES if len(self.classes) > 2 and not self.one_against_rest else OF_ONE_CLASS
 
 
 def read_gold(gold: Any, labels: Labels) -> tuple[np.ndarray, tuple[str, ...]]:
-    """(samples,) known classes of these labels' samples, -1 where unknown (all, if None); and notes."""
+    """Known classes (samples,), -1 where unknown, and notes."""
     classes, notes = np.full(labels.num_samples, -1, np.int32), ()
     if isinstance(gold, Gold):
         gold.refuse_sampling("this question uses gold as known, however it was chosen")
@@ -262,7 +264,7 @@ def read_labels_alone(
     labels: Any, gold: Any = None, *, key: Any = None, level: float = 0.95,
     assume: str | None = None, labelers_are: str | None = None, progress: Progress | None = None,
 ) -> Inputs:  # fmt: skip
-    """Labels alone: everybody predicts the one symbol there is."""
+    """Read labels without predictions: every sample has the same single symbol."""
     labels = as_labels(labels)
     known, notes = read_gold(gold.classes if isinstance(gold, Gold) else gold, labels)
     classes, (code, chosen) = tuple(map(str, labels.class_names)), check.positive_of(labels, None, known)
@@ -277,7 +279,7 @@ def read_labels_alone(
 
 
 def read(y_pred: Any, labels: Any, noise: Any, prior: Any, gold: Any, positive: Any) -> Inputs:
-    """Check everything and build the known noise model, if one was given."""
+    """Check all input and build the label model, if a noise model was given."""
     labels = one_judge.labels_of_nobody(y_pred, gold) if labels is None else matrix_labels(labels)
     fitted = prior is None and noise is None and not isinstance(labels, Labels) and _of_fit(labels)
     if fitted:
@@ -316,12 +318,12 @@ def read(y_pred: Any, labels: Any, noise: Any, prior: Any, gold: Any, positive: 
 
 
 def known_by_draws(noise: NoiseModel | None) -> bool:
-    """Whether the parameters of a noise model are known by draws."""
+    """Whether the parameters of a noise model are draws."""
     return noise is not None and next(noise.models(1), None) is not None
 
 
 def _of_fit(fit: Any) -> tuple[np.ndarray, np.ndarray] | None:
-    """Log-likelihood of each class and class prior of a fit; None if it is none."""
+    """Log-likelihood of each class, and class prior, of a fit; None for anything else."""
     posterior, prior = (getattr(fit, name, None) for name in ("class_posterior", "prior"))
     if posterior is None or prior is None:
         return None
@@ -345,13 +347,13 @@ def _with_notes(values: Any, notes: Sequence[str], data: Inputs) -> Any:
 
 
 def aligned(values: Any, what: str, data: Inputs) -> check.Aligned:
-    """One value for each sample; what was noticed goes to the notes."""
+    """One value for each sample; notes are added to `data`."""
     by_sample = check.align(concrete(values, what), data.samples, what)
     return _with_notes(by_sample, by_sample.notes, data)
 
 
 def aligned_table(table: Any, what: str, data: Inputs) -> Any:
-    """A number for each sample and class; a frame's rows by task id and its columns by class."""
+    """Values (samples, classes); rows of a frame are matched by task id and columns by class."""
     return _with_notes(*check.align_table(table, data.samples, data.classes, what), data)
 
 
@@ -362,7 +364,7 @@ def read_others(predictions: Mapping[str, Any], data: Inputs) -> np.ndarray:
 
 
 def read_sampling(gold: Any, data: Inputs) -> None:
-    """Keep how gold was chosen, in the order of the samples; an error where it would have no say."""
+    """Store how gold was sampled, by sample; ValueError if the design would be ignored."""
     if not isinstance(gold, Gold):
         return
     if not (data.num_gold and data.open):
@@ -394,7 +396,7 @@ def _codes(predicted: check.Aligned, labels: Labels, if_missing: str | None = No
 
 
 def concrete(values: Any, what: str) -> Any:
-    """The values; an error inside jit and vmap."""
+    """Return the values; ValueError inside jit and vmap."""
     if isinstance(values, Tracer):
         raise ValueError(f"{what} is traced; evaluate runs on the host, so call it outside jit and vmap")
     return values
@@ -416,7 +418,7 @@ def _known_model(
 
 
 def warnings(data: Inputs) -> list[str]:
-    """What is worth saying of the input itself."""
+    """Warnings about the input itself."""
     if (data.y_pred != data.y_pred[0]).any():
         return list(data.notes)
     name = data.classes[data.y_pred[0]]
@@ -425,7 +427,7 @@ def warnings(data: Inputs) -> list[str]:
 
 
 def read_order(order: Any, data: Inputs) -> np.ndarray | None:
-    """When each sample was labelled, finite numbers, of dates seconds; or (samples, labelers) with NaN."""
+    """Time of each label: (samples,) numbers or dates in seconds, or (samples, labelers) with NaN."""
     if order is None:
         return None
     if isinstance(order, np.ndarray) and order.ndim == 2:
@@ -452,20 +454,20 @@ def read_order(order: Any, data: Inputs) -> np.ndarray | None:
 
 
 class Judging(TypedDict, total=False):
-    """How something is to be judged by noisy labels."""
+    """Options of an evaluation by noisy labels."""
 
     noise: Any  # a noise model of known parameters; learned from the labels if None
     prior: Any  # (classes,) class prior
     gold: Any  # (samples,) known classes, -1 where unknown; a `jtruth.io.Gold` if not chosen at random
-    assume: str | None  # "independent" where error rates are learned and you can vouch for it
-    labelers_are: str | None  # "people", "experts" or "llm_judges": how far learned rates may mislead
+    assume: str | None  # "independent" if learned errors are independent given the class
+    labelers_are: str | None  # "people", "experts" or "llm_judges": the kind of labelers
     level: float  # probability of the intervals, .95
     key: Any  # a whole number or a JAX key; 0 if None
     progress: Progress | None  # called with (sweeps done, sweeps planned) while error rates are sampled
 
 
 def read_judged(asked: str, y_pred: Any, labels: Any, how: Judging, positive: Any = None) -> Inputs:
-    """Checked input, and how it is to be judged; `asked` is the function's name, `y_pred` None: none yet."""
+    """Check predictions (None: there are none), labels and options; `asked` is the caller's name."""
     names = tuple(Judging.__annotations__)
     unknown = [name for name in how if name not in names]
     if unknown:
@@ -489,10 +491,9 @@ def read_judged(asked: str, y_pred: Any, labels: Any, how: Judging, positive: An
 
 
 def read_one_assumption(asked: str, prediction: Any, labels: Any, how: Judging, **more: Any) -> Inputs:
-    """Input where one assumption can be vouched for, independence, and known noise needs the class prior."""
+    """Check the same where independence is the only assumption, and known noise needs the class prior."""
     data = read_judged(asked, prediction, labels, how, **more)
-    shares = data.prior if data.noise is None or data.prior is not None else data.noise.mean_prior
-    if data.model is not None and shares is None:
+    if data.model is not None and data.known_prior is None:
         advice = "give prior=[p(class 0), p(class 1), ...]"
         raise ValueError(f"known error rates need the class prior too: {advice}")
     check.choose("assume", "unknown" if data.assume is None else data.assume, ("unknown", "independent"))

@@ -1,17 +1,12 @@
-"""How good is every labeler? Accuracy and confusion matrix, predictive or by gold.
+"""`evaluate_labelers`: accuracy and confusion matrix of every labeler, predictive or corrected by gold.
 
-`evaluate_labelers`: without gold a labeler gets what a classifier gets, a predictive distribution
-(`jtruth.evaluation.assumptions.model_error`); with gold labelers are judged by it
-(`jtruth.evaluation.gold.tables`). Confusion matrices are those of independent errors.
+Without gold an accuracy has a predictive distribution (`assumptions.model_error`), with gold a posterior
+(`gold.tables`). Confusion matrices assume independent errors. Rows also say who labels at random, copies
+others or changed (`jtruth.learning.behaviour`).
 
-By one model alone, quickly or by NUTS: `by_one_model`.
-
-An interval wider than one half is not in the sentence. Who answers by habit, copies or changed
-(`jtruth.learning.behaviour`) stands in the rows, and what is more probable than not becomes a sentence.
-
-Who is clearly better than whom comes from the distribution of the difference of two labelers, in which what
-all share cancels (`model_error.first_larger`); nothing is said of other pairs. Unless people label it is
-never clear; then it is said what follows if errors are independent, where no check speaks against that.
+Clear differences come from the distribution of the difference of two labelers, in which shared errors cancel
+(`model_error.first_larger`). If the labelers are not people no difference is clear; the result then says
+which are if errors are independent, unless a check contradicts that.
 """
 
 from collections import Counter
@@ -32,11 +27,7 @@ from jtruth.answers.data import plain_json
 from jtruth.evaluation import one_judge, parts
 from jtruth.evaluation.agreement import consensus_table
 from jtruth.evaluation.assumptions import ranges
-from jtruth.evaluation.assumptions.model_error import (
-    UNKNOWN_KIND,
-    first_larger,
-    rests_on,
-)
+from jtruth.evaluation.assumptions.model_error import UNKNOWN_KIND, first_larger, width_assumption
 from jtruth.evaluation.assumptions.registry import INDEPENDENT
 from jtruth.evaluation.checks.first_look import first_look
 from jtruth.evaluation.checks.of_labels import REFUSED, all_refused, missing_check
@@ -55,7 +46,7 @@ from jtruth.stats.estimates import Estimate
 from jtruth.tables.new_samples import new_shares
 from jtruth.tables.posterior import TableDraws
 
-SURE = 0.95  # probability from which a difference is clear, and a labeler is said to label at random
+SURE = 0.95  # probability from which a difference is clear, and a labeler labels at random
 _OFTEN, _MOST_CLASSES, _LISTED, _ENDS = 0.25, 12, 3, 12
 _MOST_SAVED, _FEWEST_SAVED = 200_000, 50  # numbers in a file of error rates, and draws
 _DRAWS = 4000  # of labelers' accuracies, to compare them
@@ -63,7 +54,7 @@ _DRAWS = 4000  # of labelers' accuracies, to compare them
 
 @dataclass(frozen=True, repr=False)
 class LabelerReport(Answer):
-    """Every labeler, worst first; `rows` are dictionaries ready for JSON."""
+    """Accuracy of every labeler, worst first; `rows` are dictionaries ready for JSON."""
 
     level: float
     classes: tuple[str, ...]
@@ -73,23 +64,22 @@ class LabelerReport(Answer):
     posterior: JointPosterior | LabelerDraws  # of independent errors, gold clamped
     key: Stated
     checks: tuple[Check, ...] = ()
-    assumed: tuple[str, ...] = ()  # what the numbers rest on, a sentence each
-    suspicious: tuple[Check, ...] = ()  # what is odd in the labels, as `inspect_labels` finds it
+    assumed: tuple[str, ...] = ()  # assumptions, a sentence each
+    suspicious: tuple[Check, ...] = ()  # unusual patterns in the labels, by `inspect_labels`
     target: str = parts.IN_SAMPLE  # what accuracies are meant
     interval_kind: str = parts.PREDICTIVE  # or "posterior" (gold)
-    rests_on: str = ""  # what the accuracies take for granted
+    rests_on: str = ""  # assumption of the accuracies
     assumptions: tuple[tuple[str, str], ...] = ()  # name and sentence of those of `by_assumption`
     dists: Mapping[str, Estimate] = field(default_factory=dict)  # by worker; not of --fast
-    laws = property(lambda self: self.dists)  # their older name
     clear: tuple[tuple[str, str], ...] = ()  # (better, worse) of workers of whom that is clear
     clear_if: str = ""  # what that assumes, beginning with "if"
     advice: tuple[str, ...] = ()
-    positive: str = ""  # of two classes, where gold says how often labelers are right in each
+    positive: str = ""  # of two classes, if gold gives the accuracy in each
     positive_chosen: str = ""  # how it was, in words
     errs: ErrsOn | None = None  # what errors go with, by gold and other columns: see `errs_on`
 
     def blocks(self) -> Document:
-        """The question, the answer and what stands behind it, for all faces."""
+        """Build the document of the result."""
         rows, estimand = self.rows, parts.OF_LABELERS[self.target]
         labels = number_of(sum(row["num_labels"] for row in rows), "label")
         about = f"{number_of(len(rows), 'labeler')}, {labels}; classes {parts.listed(self.classes)}"
@@ -113,21 +103,20 @@ class LabelerReport(Answer):
         )  # fmt: skip
         kind = parts.interval_title(self.level, self.interval_kind)
         sentence = labelers_headline(rows, estimand, kind, self.clear, self.clear_if)
-        alarms = parts.first_lines(self.checks, self.warnings)
         doubt = parts.loudest(self.checks, bool(self.rests_on))
         lines = (positive_line(self.classes, self.positive, self.positive_chosen),) if judged else ()
         if len(rows) == len(judged) == 1:
             sentence, lines = f"{sentence} {rows[0]['in_words'][0]}", (*lines, *rows[0]["in_words"][1:])
         question = "How good is each labeler?"
-        return Document(question, about, sentence, shown_blocks, alarms, lines=lines, **doubt)
+        return Document(question, about, sentence, shown_blocks, lines=lines, **doubt)
 
     def noise_dict(self, workers: Any = None) -> dict[str, Any]:
-        """Error rates and prior as `read_noise` (and `--noise`) takes them: means, and draws beside them.
+        """Error rates and prior in the format of `read_noise` (and `--noise`): means, and draws if possible.
 
-        Whoever takes the means for known forgets how well they are known: intervals become narrower.
+        Means used as if they were known make intervals too narrow.
 
         Args:
-            workers: names of the labelers in the order of `posterior`; left out, no draws are written.
+            workers: names of the labelers in the order of `posterior`; without them no draws are written.
         """
         if not self.rows:
             raise ValueError("these labels do not determine error rates: there is nothing to save")
@@ -138,7 +127,7 @@ class LabelerReport(Answer):
         return rates | {"draws": _saved_draws(self.posterior, list(map(str, workers)))}
 
     def consensus(self, labels: Labels) -> tuple[list[str], list[list[Any]]]:
-        """Header and rows of a table: each task's most probable class and its class probabilities."""
+        """Header and rows of a table: the most probable class of each task, and its class probabilities."""
         return consensus_table(labels, self.posterior.class_posterior)
 
 
@@ -150,11 +139,7 @@ def labeler_rows(
     level: float,
     by_assumption: Mapping[str, np.ndarray] | None = None,
 ) -> tuple[dict[str, Any], ...]:
-    """A dictionary for each labeler, the worst first, who gave no labels last.
-
-    `accuracies` are means and ends of intervals, confusion matrices those of `fit`; `by_assumption` mean
-    accuracies under each, (labelers,); None: the fit is all there is.
-    """
+    """A dictionary for each labeler, the worst first; `accuracies` are (mean, low, high)."""
     matrices = ends_of(fit.matrices, level) | {"mean": fit.mean_matrices}
     if by_assumption is None:
         by_assumption = {"independent": np.array([mean for mean, _, _ in accuracies])}
@@ -169,13 +154,13 @@ def labeler_rows(
 
 
 def ends_of(draws: np.ndarray, level: float) -> dict[str, np.ndarray]:
-    """Mean and equal tails of draws along their first axis: "mean", "low" and "high"."""
+    """Mean and equal-tailed ends of draws along their first axis: "mean", "low" and "high"."""
     low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
     return {"mean": draws.mean(axis=0), "low": low.astype(np.float64), "high": high.astype(np.float64)}
 
 
 def _saved_draws(fit: LabelerDraws | JointPosterior, workers: list[str]) -> dict[str, Any]:
-    """Draws of prior and matrices for a file of error rates; thinned to what a file can hold."""
+    """Draws of prior and matrices for a file of error rates, thinned to a limited size."""
     of_matrix = fit.matrix_draw if isinstance(fit, JointPosterior) else np.arange(len(fit.matrices))
     size, classes = fit.matrices.shape[1:3]
     most = max(_FEWEST_SAVED, _MOST_SAVED // (size * classes**2))
@@ -191,7 +176,7 @@ def _saved_draws(fit: LabelerDraws | JointPosterior, workers: list[str]) -> dict
 def labelers_headline(
     rows: Any, estimand: str, kind: str, clear: Sequence[tuple[str, str]] = (), clear_if: str = ""
 ) -> str:
-    """The answer in sentences, or why there is none; `clear` and `clear_if` as in `LabelerReport`."""
+    """The headline; `clear` and `clear_if` as in `LabelerReport`."""
     rows = [row for row in rows if row["low"] is not None]
     if not rows:
         return "Not identified: these labels do not determine how good the labelers are."
@@ -215,11 +200,11 @@ def labelers_headline(
 
 
 def clear_sentences(clear: Sequence[tuple[str, str]], clear_if: str, number: int) -> list[str]:
-    """Who is clearly worse than most, and who clearly better than most others; nothing of other pairs."""
+    """Sentences on the labelers that are clearly worse or better than the most others."""
     if not clear:
         return []
 
-    def said(place: int, pairs: Sequence[tuple[str, str]], than: str) -> str:
+    def compared(place: int, pairs: Sequence[tuple[str, str]], than: str) -> str:
         who = Counter(pair[place] for pair in pairs).most_common(1)[0][0]
         others = [plain(pair[1 - place]) for pair in pairs if pair[place] == who]
         more = len(others) - _LISTED
@@ -229,7 +214,7 @@ def clear_sentences(clear: Sequence[tuple[str, str]], clear_if: str, number: int
 
     worst = Counter(pair[1] for pair in clear).most_common(1)[0][0]
     rest = [pair for pair in clear if pair[1] != worst]
-    sentences = [said(1, clear, "worse"), *([said(0, rest, "better")] if rest else [])]
+    sentences = [compared(1, clear, "worse"), *([compared(0, rest, "better")] if rest else [])]
     text, given = " and ".join(sentences), f"{clear_if}, " * bool(clear_if)
     start = f"{given}differences are clearer than levels: " if clear_if else ""
     text = f"{start}{text}, each with a probability of {100 * SURE:g} % or more."
@@ -240,10 +225,7 @@ def clear_sentences(clear: Sequence[tuple[str, str]], clear_if: str, number: int
 def clear_pairs(
     rows: Sequence[Row], workers: Sequence[Any], better: Callable[[np.ndarray], np.ndarray]
 ) -> tuple[tuple[str, str], ...]:
-    """(better, worse) workers of whom that has a probability of .95 or more by `better` of pairs of places.
-
-    Of many labelers only the ends of the order of `rows`, worst first, are compared.
-    """
+    """Pairs (better, worse) of workers with P(better) of .95 or more, of many at both ends of `rows`."""
     place = {str(name): t for t, name in enumerate(workers)}
     known = [row["worker"] for row in rows if row["low"] is not None]
     ends = known if len(known) <= 2 * _ENDS else known[:_ENDS] + known[-_ENDS:]
@@ -255,12 +237,12 @@ def clear_pairs(
 
 
 def by_draws(draws: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    """P(the first of a pair is more accurate) by draws (draws, labelers) of all together."""
+    """P(the first of a pair is more accurate) by joint draws (draws, labelers)."""
     return lambda pairs: (draws[:, pairs[:, 0]] > draws[:, pairs[:, 1]]).mean(axis=0)
 
 
 def _of_classes(report: LabelerReport) -> list[Table]:
-    """The chance to give the right label, by class, and the cells beside the diagonal that hold most."""
+    """Tables of the recall in each class, and of the most frequent confusions."""
     each = range(len(report.classes))
     if not report.rows or len(each) > _MOST_CLASSES:
         return []
@@ -298,23 +280,23 @@ def evaluate_labelers(
     level: float = 0.95,
     progress: Progress | None = None,
 ) -> LabelerReport:
-    """Accuracy and confusion matrix of each labeler when nobody knows the true classes.
+    """Accuracy and confusion matrix of each labeler, without known true classes.
 
     Args:
         labels: the noisy labels.
         key: a whole number or a JAX key; 0 if None.
         gold: (samples,) known classes, -1 where unknown; or a Series or dict by task id; a random part of all
-            samples, or a `jt.io.Gold` that says how they were chosen. They correct the answer.
-        order: (samples,) when each sample was labelled, on any scale; adds a check for labelers who change,
-            and to each row the probability that its labeler did, and when.
-        target: "population", the chance that a label for a new sample is right, or "in-sample", the share of
-            the labels given that are right.
-        labelers_are: "people" makes intervals narrower; "experts", "llm_judges" and None are the same.
+            samples, or a `jt.io.Gold` that says how they were chosen. They correct the estimates.
+        order: (samples,) time of each label, on any scale; adds a check for labelers who change, and to each
+            row the probability and time of a change.
+        target: "population", the probability that a label for a new sample is right, or "in-sample", the
+            share of these labels that are right.
+        labelers_are: "people" narrows intervals; "experts", "llm_judges" and None are the same.
         level: probability of the intervals.
         progress: called with (sweeps done, sweeps planned).
 
     Returns:
-        A LabelerReport; print it. Without rows when the labels determine nothing, with the reason.
+        A LabelerReport; print it. Without rows, and with the reason, if the labels determine nothing.
     """
     choose("target", target, tuple(parts.OF_LABELERS))
     data = read_labels_alone(labels, gold, key=key, level=level, labelers_are=labelers_are, progress=progress)
@@ -323,7 +305,7 @@ def evaluate_labelers(
 
 
 def report_of(data: Inputs, when: np.ndarray | None = None) -> LabelerReport:
-    """The report on labels that were read; `when` each sample was labelled."""
+    """The report on labels that were read; `when` is the time of each label."""
     labels, level, by_gold = data.own_labels(), data.level, data.num_gold > 0
     alone = by_gold and labels.num_labelers == 1  # gold is all there is to grade by
     first = first_look(labels, data.gold, {}, by_gold and data.sampling.at_random)
@@ -334,14 +316,14 @@ def report_of(data: Inputs, when: np.ndarray | None = None) -> LabelerReport:
         doubts = [] if alone else doubts
     else:
         known = {} if by_gold else {INDEPENDENT: fit}
-        members, doubts = ranges.readings(data.without_gold(), key, known=known, keep_all=True)
+        members, doubts = ranges.base_models(data.without_gold(), key, known=known, keep_all=True)
     warnings = tuple(dict.fromkeys((*data.notes, *doubts, *(fit.warnings if by_gold and not alone else ()))))
     odd = () if alone else suspicions(labels)
     if not by_gold and all(member.fit is None for member in members):
         none = (*first, *refused(fit.warnings[0]))
         return LabelerReport(level, data.classes, (), (), warnings, fit, data.stated, none, suspicious=odd)
     checks, prior = refused(fit.warnings[0]) if not fit.usable and not alone else (), fit.prior.mean(0)
-    if fit.usable and not alone:  # what the labels say against independent errors of the labelers
+    if fit.usable and not alone:  # checks of independent errors
         aside = stream(data.key, "labeler checks")
         checks = labeler_checks(labels, prior, fit.mean_matrices, aside, gold=data.gold)
         if not by_gold:
@@ -368,10 +350,10 @@ def report_of(data: Inputs, when: np.ndarray | None = None) -> LabelerReport:
     rows = with_repeats(rows, labels, level)
     if by_gold and labels.num_classes == 2:
         rows = _against_gold(rows, counted, data)
-    readings = tuple((member.name, member.sentence) for member in members)
+    sentences = tuple((member.name, member.sentence) for member in members)
     clear, clear_if = _clear(data, rows, draws, dists, fit, checks)
-    if not by_gold and all_refused(checks):  # what each assumption says means nothing then
-        rows, readings = tuple(row | {"by_assumption": {}} for row in rows), ()
+    if not by_gold and all_refused(checks):  # then estimates under each assumption are meaningless
+        rows, sentences = tuple(row | {"by_assumption": {}} for row in rows), ()
         warnings = (REFUSED, *warnings)
     if fit.usable:
         habits, likely, changed = behaviour_of(labels, prior, fit.mean_matrices, data, when)
@@ -383,7 +365,7 @@ def report_of(data: Inputs, when: np.ndarray | None = None) -> LabelerReport:
         warnings=warnings if by_gold else (*warnings, parts.ONLY_GOLD), posterior=fit, key=data.stated,
         checks=(*first, *checks), assumed=() if by_gold else (parts.MORE_RIGHT,), suspicious=odd,
         target=data.target, interval_kind="posterior" if by_gold else parts.PREDICTIVE,
-        rests_on=tables.BY_GOLD if by_gold else rests_on(data.labelers_are), assumptions=readings,
+        rests_on=tables.BY_GOLD if by_gold else width_assumption(data.labelers_are), assumptions=sentences,
         clear=clear, clear_if=clear_if,
         dists={str(name): dist for name, dist in zip(labels.worker_names, dists, strict=True)},
         advice=tables.advice(data, None) if by_gold else (),
@@ -395,7 +377,6 @@ def report_of(data: Inputs, when: np.ndarray | None = None) -> LabelerReport:
 def _against_gold(
     rows: Sequence[dict[str, Any]], counted: Sequence[TableDraws | None], data: Inputs
 ) -> tuple[dict[str, Any], ...]:
-    """Rows with what verified labels say of labelers of two classes, by their tables."""
     labels, known, found = data.own_labels(), data.gold, {}
     sample, labeler, label = labels.entries()
     for t, table in ((t, table) for t, table in enumerate(counted) if table is not None):
@@ -411,20 +392,16 @@ def _clear(
     data: Inputs, rows: Sequence[Row], draws: Mapping[str, np.ndarray], dists: Sequence[Estimate],
     fit: JointPosterior, checks: Sequence[Check],
 ) -> tuple[tuple[tuple[str, str], ...], str]:  # fmt: skip
-    """Pairs of labelers of whom it is clear who is better, and what that assumes."""
     labels, refuted = data.own_labels(), any(check.verdict == "does not fit" for check in checks)
+    names, kind = labels.worker_names, data.labelers_are
     if data.num_gold:
-        each = enumerate(dists)
-        apart = np.stack(
-            [dist.sample(stream(data.key, "labelers by gold", t), _DRAWS) for t, dist in each], 1
-        )
-        return clear_pairs(rows, labels.worker_names, by_draws(apart)), ""
+        keys = (stream(data.key, "labelers by gold", t) for t in range(len(dists)))
+        apart = [dist.sample(key, _DRAWS) for dist, key in zip(dists, keys, strict=True)]
+        return clear_pairs(rows, names, by_draws(np.stack(apart, axis=1))), ""
     sizes = np.maximum(labels.labels_per_labeler(), 1).astype(np.float64)
     if data.target == parts.POPULATION:
         draws = {name: new_shares(one, sizes, data.key) for name, one in draws.items()}
-    clear = clear_pairs(
-        rows, labels.worker_names, lambda pairs: first_larger(draws, pairs, data.labelers_are, sizes)
-    )
-    if clear or data.labelers_are != UNKNOWN_KIND or refuted or not fit.usable or INDEPENDENT not in draws:
+    clear = clear_pairs(rows, names, lambda pairs: first_larger(draws, pairs, kind, sizes))
+    if clear or kind != UNKNOWN_KIND or refuted or not fit.usable or INDEPENDENT not in draws:
         return clear, ""
-    return clear_pairs(rows, labels.worker_names, by_draws(draws[INDEPENDENT])), "if errors are independent"
+    return clear_pairs(rows, names, by_draws(draws[INDEPENDENT])), "if errors are independent"

@@ -1,18 +1,17 @@
-"""The posterior of the count table by each method of `evaluate`, of known error rates, or taken as known.
+"""The posterior of the count table by each method of `evaluate`, given a label model.
 
-Error rates known by draws: one exact answer for each draw, mixed,
+Error rates given as draws: one exact posterior for each draw, mixed,
 
     p(table | predictions, labels) = sum_r w_r p(table | predictions, labels, psi_r),
     w_r  proportional to  p(predictions | labels, psi_r)
 
-Learned from these very labels, this is the posterior with the error rates integrated out (two classes; for
-more the weights are equal). Draws from other labels are not moved by these: wider, not wrong.
+If the draws were learned from the same labels, this integrates the error rates out (two classes; with more
+the weights are equal). Draws from other labels are not updated by these, so the posterior is wider.
 
-`method="smyth"` takes the most probable classes by EM as the truth, as Smyth et al. (1994) did.
+`method="smyth"` takes the most probable classes by EM as true (Smyth et al. 1994).
 
-The target is "in-sample", how good the predictions are on these samples, or "population", how good they would
-be on new ones, pi[c] K[c, u]: where error rates were learned and there is no gold, for gold and known error
-rates speak of these samples' classes.
+The target is "in-sample" (metrics of the predictions on these samples) or "population" (on new samples, from
+the rates pi[c] K[c, u]).
 """
 
 from collections.abc import Sequence
@@ -38,11 +37,11 @@ from jtruth.posterior import class_posterior
 from jtruth.tables.posterior import TableDraws, thinned
 from jtruth.testing import binary_posterior, consolidate, estimate_counts, resampled_table
 from jtruth.testing import methods as testing
-from jtruth.testing.binary.unknown import Mixture, unknown_prior
+from jtruth.testing.binary.exact import Mixture, unknown_prior
 from jtruth.testing.methods import BINARY_METHODS, MULTICLASS_METHODS, Tested
 from jtruth.testing.multiclass import count_posterior
 
-_TWO_CLASSES, _MORE = 64, 24  # draws for which an answer is worked out: an exact one, one by sampling
+_TWO_CLASSES, _MORE = 64, 24  # draws for which a posterior is computed: an exact one, one by sampling
 _FEW = 10.0
 _EACH = Effort(chains=4, burn_in=50, min_sweeps=240, max_rhat=1.05, min_ess=60.0)  # one of many draws
 TARS, SMYTH, LAPLACE, VOTE = "tars", "smyth", "laplace", "majority_vote"
@@ -68,14 +67,14 @@ _BY_EM = "The most probable classes by EM are taken as the truth (method='smyth'
 
 
 def check_method(method: str) -> None:
-    """Refuse unknown methods by name."""
+    """Refuse an unknown method."""
     known = (*BINARY_METHODS, LAPLACE, "plug_in", VOTE, TARS, SMYTH)
     if method not in known:
         raise ValueError(f"method={method!r}; choose one of {', '.join(known)}")
 
 
 def target_of(target: str | None, method: str) -> str:
-    """What the answer is about (None: what the method answers); an error where it cannot be had."""
+    """Target of the result (None: the method's own); ValueError if the method does not have it."""
     usual = IN_SAMPLE if method in TAKEN else POPULATION
     if target is None or target == usual:
         return usual
@@ -91,19 +90,14 @@ def target_of(target: str | None, method: str) -> str:
 
 
 def check_combination(method: str, assume: str | None, data: Inputs) -> None:
-    """Refuse a method, or an assumption, that would not do here what it is called."""
+    """Refuse a method or an assumption that does not fit the input."""
     given = data.model is not None
     if given and method in ("plug_in", LAPLACE, SMYTH):
         raise ValueError(
             f"method={method!r} learns error rates, but here they are given (noise, a fit, or "
             "log-likelihoods): leave method out for the exact answer, or leave noise out"
         )
-    if (
-        given
-        and method == TARS
-        and data.prior is None
-        and (data.noise is None or data.noise.mean_prior is None)
-    ):
+    if given and method == TARS and data.known_prior is None:
         raise ValueError("method='tars' needs the class prior: give prior=[...], or use 'bayes'")
     check_assume(assume, data)
     if method != "bayes" and assume not in (None, UNKNOWN, INDEPENDENT):
@@ -114,11 +108,7 @@ def check_combination(method: str, assume: str | None, data: Inputs) -> None:
 
 
 def tars_answer(data: Inputs, model: Model) -> Tested:
-    """Estimated table of an evaluation; known classes (gold) count as labels that cannot err.
-
-    Raises:
-        ValueError: no prior, or labels that say nothing of the class.
-    """
+    """Count table estimated by TARS; known classes count as labels without error."""
     noise = present(data.noise, "the noise model")
     consolidated = consolidate(data.own_labels(), noise, model.prior, key=data.key)
     known = data.gold >= 0
@@ -136,7 +126,7 @@ def tars_answer(data: Inputs, model: Model) -> Tested:
 
 
 def smyth_model(data: Inputs) -> Model:
-    """Dawid and Skene's EM on the labels alone; whether its rates can be believed is in the warnings."""
+    """Dawid and Skene's EM on the labels alone, with warnings about the consistency of its rates."""
     model = plug_in_model(data, unaided=True)
     if model.refusal is not None:
         return model
@@ -147,12 +137,11 @@ def smyth_model(data: Inputs) -> Model:
 
 
 def drawn_answer(data: Inputs, noise: NoiseModel, key: jax.Array) -> Tested:
-    """Posterior of the table, error rates integrated out over their draws; a given prior holds for each."""
+    """Posterior of the table, averaged over draws of the error rates; a given prior holds for each."""
     two, data = len(data.classes) == 2 or data.one_against_rest, replace(data, noise=None)
     keys = jax.random.split(stream(key, "drawn error rates"), _TWO_CLASSES)
-    numbered = enumerate(noise.models(_TWO_CLASSES if two else _MORE))
     answers = []
-    for r, (one, prior) in numbered:
+    for r, (one, prior) in enumerate(noise.models(_TWO_CLASSES if two else _MORE)):
         model = data.known_model(one, prior)
         if two:
             answers.append(answer_by(data, model, keys[r]))
@@ -175,25 +164,24 @@ def drawn_answer(data: Inputs, noise: NoiseModel, key: jax.Array) -> Tested:
             )
     else:
         table = thinned([answer.table for answer in answers if isinstance(answer.table, TableDraws)])
-    return first._replace(
-        table=table, fit=None, log_evidence=float("nan"), warnings=tuple(dict.fromkeys((*notes, averaged)))
-    )
+    warnings = tuple(dict.fromkeys((*notes, averaged)))
+    return first._replace(table=table, fit=None, log_evidence=float("nan"), warnings=warnings)
 
 
 def answer_of(
     counts: np.ndarray, data: Inputs, method: str = "bayes", warnings: tuple[str, ...] = ()
 ) -> Tested:
-    """Draws of the count table (draws, classes, symbols), in the order of the codes, as an answer."""
+    """Posterior from draws of the count table (draws, classes, symbols) in the order of the codes."""
     return Tested(method, data.tables(counts), None, float("nan"), warnings, *data.answered)
 
 
 def of_nothing(data: Inputs, method: str = "bayes", warnings: Sequence[str] = ()) -> Tested:
-    """Not identified: NaN everywhere."""
+    """A posterior of NaN: not identified."""
     return answer_of(np.full((1, *[len(data.classes)] * 2), np.nan), data, method, tuple(warnings))
 
 
 def vote_table(data: Inputs, *, gold: bool = False) -> np.ndarray:
-    """Counts with the majority vote (or gold) as truth, (classes, classes); tied classes share a sample."""
+    """Counts (classes, classes) with the majority vote (or gold) as truth; tied classes share a sample."""
     if data.labels is None:
         raise ValueError("the majority vote needs labels; an array of log-likelihoods has none")
     if gold and data.num_gold:
@@ -205,10 +193,10 @@ def vote_table(data: Inputs, *, gold: bool = False) -> np.ndarray:
 
 
 def answer_by(data: Inputs, model: Model, key: Array, method: str = "bayes") -> Tested:
-    """Posterior of the table, by the method and by what is known."""
+    """Posterior of the table by a method, given a label model."""
     if method == VOTE:
-        said = (_VOTED,) if data.noise is None and data.prior is None else (_VOTED, _VOTE_ALONE)
-        return answer_of(vote_table(data, gold=True)[None], data, method, said)
+        notes = (_VOTED,) if data.noise is None and data.prior is None else (_VOTED, _VOTE_ALONE)
+        return answer_of(vote_table(data, gold=True)[None], data, method, notes)
     if model.refusal is not None:
         return of_nothing(data, method)
     if data.noise is not None and method == "bayes" and known_by_draws(data.noise):
@@ -232,9 +220,8 @@ def answer_by(data: Inputs, model: Model, key: Array, method: str = "bayes") -> 
     if len(data.classes) == 2:
         return posterior._replace(classes=data.answered[0])
     name = data.classes[data.positive]
-    return posterior._replace(
-        classes=(f"not {name}", name), warnings=(*posterior.warnings, ONE_AGAINST_REST.format(name))
-    )
+    warnings = (*posterior.warnings, ONE_AGAINST_REST.format(name))
+    return posterior._replace(classes=(f"not {name}", name), warnings=warnings)
 
 
 def _any_classes(data: Inputs, model: Model, method: str, key: Array) -> Tested:

@@ -1,8 +1,7 @@
-"""One judge against verified labels, in words: what he calls wrongly, and what his rate of passes is worth.
+"""One judge of two classes against verified labels: rates, confusions, and the value of the reported rate.
 
-A judge (any labeler, or a classifier) says one of two classes. Verified labels say how often he is right in
-each: sensitivity (TPR) and specificity (TNR). Youden's index, their sum less one, is the slope of the rate
-that he reports against the true one (Rogan and Gladen 1978): at 1 the rate is right, at 0 it says nothing.
+Youden's index, sensitivity (TPR) + specificity (TNR) - 1, is the slope of the rate that the judge reports
+against the true one (Rogan and Gladen 1978): at 1 the rate is right, at 0 it carries no information.
 """
 
 from collections.abc import Mapping, Sequence
@@ -39,10 +38,7 @@ def judge_row(
     table: TablePosterior, verified: Int[np.ndarray, "2 2"], called: float, classes: Sequence[str],
     positive: int, level: float,
 ) -> dict[str, Any]:  # fmt: skip
-    """What verified labels say of one judge, ready for JSON and in words.
-
-    `table` and `verified` are in the order of the classes; `called` is the share that he calls positive.
-    """
+    """One judge against verified labels, for JSON and in words; `called` is the share called positive."""
     named = {"sensitivity": "recall", "specificity": "specificity", "kappa": "kappa", "truly": "share"}
     of = {name: table.estimate(named_metric(name, classes, positive)) for name in named.values()}
     row = {name: dist_row(of[metric], level) for name, metric in named.items()}
@@ -59,7 +55,7 @@ def judge_row(
 
 
 def confusion_words(verified: Int[np.ndarray, "2 2"], classes: Sequence[str]) -> str:
-    """Whom a judge calls wrongly, of samples whose class is verified; rows are true, (negative, positive).
+    """Confusions of a judge on verified samples; rows are true, (negative, positive).
 
     >>> confusion_words(np.array([[15, 9], [6, 70]]), ("bad", "ok"))
     "9 of 24 verified 'bad' samples are called 'ok', and 6 of 76 verified 'ok' samples are called 'bad'."
@@ -78,10 +74,7 @@ def confusion_words(verified: Int[np.ndarray, "2 2"], classes: Sequence[str]) ->
 
 
 def youden(table: TablePosterior) -> DrawsEstimate:
-    """Sensitivity + specificity - 1: both are Beta (Jeffreys) given the counts, so for new samples too.
-
-    (All cells drawn together covered .89 at n = 20, this .92; `benchmarks/one_judge.py`.)
-    """
+    """Posterior of sensitivity + specificity - 1, both Beta (Jeffreys); see `benchmarks/one_judge.py`."""
     counted = table.in_sample if isinstance(table, NewSamples) else table
     counts = np.asarray(counted.draws(stream(0, "Youden's index"), _DRAWS), np.float64)
     right, size = np.diagonal(counts, axis1=1, axis2=2), counts.sum(axis=2)
@@ -96,7 +89,7 @@ def worth_words(
     table: TablePosterior, verified: Int[np.ndarray, "2 2"], called: float, classes: Sequence[str],
     positive: int, level: float,
 ) -> str:  # fmt: skip
-    """The share that a judge calls positive, beside the true one; arguments of `judge_row`."""
+    """The share that a judge calls positive, next to the true one; arguments of `judge_row`."""
     if not verified.any(axis=1).all():
         return ""
     share = table.estimate(named_metric("share", classes, positive))
@@ -106,7 +99,7 @@ def worth_words(
 
 
 def youden_words(table: TablePosterior, verified: Int[np.ndarray, "2 2"], level: float) -> str:
-    """What the share that a judge calls positive is worth: Youden's index."""
+    """Youden's index of a judge, in words."""
     if not verified.any(axis=1).all():
         return ""
     slope = youden(table)
@@ -117,22 +110,20 @@ def youden_words(table: TablePosterior, verified: Int[np.ndarray, "2 2"], level:
 
 def labels_of_columns(**columns: Any) -> Labels:
     """Labels of two labelers, each a sequence in the order of the samples, or a dict or Series by task id."""
-    ids, said = {}, {}
+    ids, entries = {}, {}
     for name, column in columns.items():
         keyed = isinstance(column, Mapping)
         if keyed or hasattr(column, "iloc"):
             ids[name] = list(column if keyed else column.index)
-        said[name] = as_list(list(column.values()) if keyed else column, name)
-    if len(ids) < 2 and len(set(map(len, said.values()))) > 1:
-        numbers = " and ".join(f"{name} has {len(one)} entries" for name, one in said.items())
+        entries[name] = as_list(list(column.values()) if keyed else column, name)
+    if len(ids) < 2 and len(set(map(len, entries.values()))) > 1:
+        numbers = " and ".join(f"{name} has {len(one)} entries" for name, one in entries.items())
         raise ValueError(f"{numbers}: give one entry of each per sample, or dicts or Series by task id")
-    usual = next(iter(ids.values()), list(range(len(next(iter(said.values()))))))
-    tasks = [task for name in said for task in ids.get(name, usual)]
+    usual = next(iter(ids.values()), list(range(len(next(iter(entries.values()))))))
+    tasks = [task for name in entries for task in ids.get(name, usual)]
     order = None if usual == list(range(len(usual))) else tuple(dict.fromkeys(tasks))
-    workers, labels = (
-        [name for name in said for _ in said[name]],
-        [one for name in said for one in said[name]],
-    )
+    workers = [name for name in entries for _ in entries[name]]
+    labels = [one for name in entries for one in entries[name]]
     return Labels.from_long(tasks, workers, labels, tasks=order, missing="drop", allow_unlabelled=True)
 
 

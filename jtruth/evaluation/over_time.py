@@ -1,19 +1,18 @@
-"""Shares of many groups, or of days in their order: one error model for all, then each group's own samples.
+"""Class shares of many groups, or of ordered days, with one set of error rates.
 
-The labels of a sample are one of a few symbols (how probable they make the class). How often each symbol is
-given to a sample of the class, and to another, is one pair of rows for all groups; draws of it come from
-verified labels or from a model of the labelers. Given these rows a share s of a group has the likelihood
+The labels of a sample are one of a few symbols (by the class probability that they imply). The probabilities
+of the symbols, for samples of the class and for others, are one pair of rows for all groups; draws of the
+rows come from verified labels or from a model of the labelers. The share s of a group has the likelihood
 
     prod_u (s p(u | class) + (1 - s) p(u | other))^n_u  s^k (1 - s)^l,
 
-n the samples by symbol and k, l the verified ones. Its distribution is computed on a grid, with Jeffreys'
-prior, so a group of one sample or of no sample of the class needs no approximation.
+with n the samples by symbol and k, l the verified ones. The posterior is computed on a grid, with Jeffreys'
+prior.
 
-Days borrow from their neighbours. The logit of the share is a random walk: a step has the standard deviation
-sigma times the root of its length in median steps, and one step in 50 is a jump (standard deviation 1.5).
-Sigma is integrated over a grid. The chain is filtered forward and drawn backward on a lattice (Kitagawa 1987,
-JASA 82, 1032), exact but for its spacing. What the rows have in common over days is not smoothed away: each
-draw of them has paths of its own. They are not learned from how days differ.
+Days are smoothed: the logit of the share is a random walk. A step has standard deviation sigma times the root
+of its length in median steps, and one step in 50 is a jump (standard deviation 1.5). Sigma is integrated over
+a grid. The chain is filtered forward and drawn backward on a lattice (Kitagawa 1987, JASA 82, 1032). Each
+draw of the rows has its own paths, so their common error is not smoothed away.
 """
 
 from typing import Any, NamedTuple
@@ -27,6 +26,8 @@ from jtruth._one_line import one_line
 from jtruth.labels import Labels
 from jtruth.learning.em.columns import merge_patterns, posterior_of, rows_of
 
+Codes = Int[np.ndarray, " samples"]
+Draws = Float[np.ndarray, "draws groups"]
 SIGMAS = np.array([0.0, 0.03, 0.06, 0.12, 0.25, 0.5, 1.0])  # of a step; equally probable beforehand
 JUMP, JUMP_SD = 0.02, 1.5  # probability of a jump in a step, and its standard deviation
 _ROWS, _PATHS = 250, 4  # draws of the rows, and paths of each
@@ -39,7 +40,7 @@ _SYMBOLS, _JEFFREYS = 8, 0.5
 
 
 class Evidence(NamedTuple):
-    """What groups are made of; the class in question is 1, all others 0."""
+    """Labels and verified classes of the groups; class 1 against all others."""
 
     counts: Int[np.ndarray, "groups symbols"]  # samples that are not verified
     gold: Int[np.ndarray, "groups 2"]  # verified ones
@@ -48,7 +49,7 @@ class Evidence(NamedTuple):
     __repr__ = one_line
 
     def log_likelihood(self, draw: int, x: Float[np.ndarray, "*groups points"]) -> np.ndarray:
-        """(groups, points): of the logits `x` of shares, the same for all groups or each its own."""
+        """(groups, points), at logits `x` of shares, the same for all groups or each its own."""
         share, (other, own) = expit(x), self.rows[draw]
         total = self.gold[:, 1:] * log_expit(x) + self.gold[:, :1] * log_expit(-x)
         if x.ndim == 1:
@@ -59,8 +60,8 @@ class Evidence(NamedTuple):
             total = total + self.counts[:, u, None] * np.log(np.maximum(mixed, 1e-300))
         return total
 
-    def in_samples(self, rng: np.random.Generator, share: Float[np.ndarray, "draws groups"]) -> np.ndarray:
-        """(draws, groups): shares of the class in these samples, given shares of new ones; `rows` in turn."""
+    def in_samples(self, rng: np.random.Generator, share: Draws) -> np.ndarray:
+        """(draws, groups): shares of the class in these samples, given shares of new ones."""
         size = np.maximum(self.counts.sum(axis=1) + self.gold.sum(axis=1), 1)
         right = np.tile(self.gold[:, 1], (len(share), 1))
         paths = -(-len(share) // len(self.rows))
@@ -72,8 +73,8 @@ class Evidence(NamedTuple):
         return right / size
 
 
-def symbols_of(p: Float[np.ndarray, " samples"], most: int = _SYMBOLS) -> Int[np.ndarray, " samples"]:
-    """The symbol of each sample, by how probable its labels make the class: at most so many, about equal.
+def symbols_of(p: Float[np.ndarray, " samples"], most: int = _SYMBOLS) -> Codes:
+    """Symbol of each sample by its class probability, at most so many and about equal in size.
 
     >>> symbols_of(np.array([0.1, 0.9, 0.5, 0.1])).tolist()
     [0, 2, 1, 0]
@@ -82,21 +83,16 @@ def symbols_of(p: Float[np.ndarray, " samples"], most: int = _SYMBOLS) -> Int[np
     if values.size <= most:
         return place.reshape(-1)
     middle = (np.cumsum(number) - number / 2) / number.sum()
-    # No symbol stands on both sides of one half, and ends hold fewer samples: they tell most.
+    # No symbol spans one half, and the most informative ones at the ends have fewer samples.
     cut = np.floor(most * 0.5 * (1 - np.cos(np.pi * middle))).astype(int) * 2 + (values >= 0.5)
     return np.unique(cut, return_inverse=True)[1][place].reshape(-1)
 
 
 def evidence_of(
-    group: Int[np.ndarray, " samples"], number: int, symbol: Int[np.ndarray, " samples"],
-    known: Int[np.ndarray, " samples"], tables: Num[np.ndarray, "draws 2 symbols"],
+    group: Codes, number: int, symbol: Codes,
+    known: Codes, tables: Num[np.ndarray, "draws 2 symbols"],
 ) -> Evidence:  # fmt: skip
-    """Evidence of `number` groups; `known` is 1 for the class, 0 for others, -1 if not verified.
-
-    `tables` are draws of how many of these samples are of each class and have each symbol. Rows are shares of
-    them: of these samples together the likelihood then is largest at their own share of the class, and what
-    rows err as a sample does is in the samples of the groups.
-    """
+    """Evidence of groups by draws of `tables` (class by symbol); `known` is 1 for the class, 0, or -1."""
     chosen = tables[np.linspace(0, len(tables) - 1, _ROWS).astype(int)]
     rows = chosen + _JEFFREYS / tables.shape[2]
     open_, some = known < 0, known >= 0
@@ -106,8 +102,8 @@ def evidence_of(
     return Evidence(counts.astype(np.int64), gold.astype(np.int64), rows)
 
 
-def shares_apart(evidence: Evidence, rng: np.random.Generator) -> Float[np.ndarray, "draws groups"]:
-    """Draws of the share of new samples of each group by itself, given the rows."""
+def shares_apart(evidence: Evidence, rng: np.random.Generator) -> Draws:
+    """Draws of the share of new samples of each group alone, given the rows."""
     groups = len(evidence.counts)
     size = evidence.counts.sum(axis=1) + evidence.gold.sum(axis=1)
     far = float(np.log(_SMALLEST * max(size.max(initial=1), 1)))
@@ -133,8 +129,8 @@ def shares_apart(evidence: Evidence, rng: np.random.Generator) -> Float[np.ndarr
 
 def shares_in_order(
     evidence: Evidence, when: Float[np.ndarray, " groups"], rng: np.random.Generator
-) -> Float[np.ndarray, "draws groups"]:
-    """Draws of the share of new samples of each of the days, which borrow from their neighbours."""
+) -> Draws:
+    """Draws of the share of new samples of each day, smoothed over neighboring days."""
     gap = np.diff(when)
     gap = np.clip(np.round(gap / np.median(gap), 1), 0.1, 1000.0)
     size = evidence.counts.sum(axis=1) + evidence.gold.sum(axis=1)
@@ -207,7 +203,6 @@ def _drawn_back(
     messages: np.ndarray, kernels: dict[float, np.ndarray], gap: np.ndarray, row: np.ndarray,
     rng: np.random.Generator,
 ) -> Int[np.ndarray, "paths days"]:  # fmt: skip
-    """A path of points for each entry of `row`."""
     cells: Any = np.empty((row.size, len(messages)), np.int64)
     weight = messages[-1][row]
     for t in range(len(messages) - 1, -1, -1):
@@ -221,8 +216,8 @@ def _drawn_back(
 def tables_of(
     labels: Labels, code: int, prior: Float[np.ndarray, "draws classes"],
     matrices: Float[np.ndarray, "draws labelers classes classes"],
-) -> tuple[Int[np.ndarray, " samples"], Float[np.ndarray, "some 2 symbols"]]:  # fmt: skip
-    """Symbols of the samples, and by draws of class shares and matrices the tables of `evidence_of`."""
+) -> tuple[Codes, Float[np.ndarray, "some 2 symbols"]]:  # fmt: skip
+    """Symbols of the samples, and tables of `evidence_of` by draws of class shares and matrices."""
     patterns, row = merge_patterns(rows_of(labels))
     mean = posterior_of(patterns, prior.mean(axis=0), matrices.mean(axis=0))[:, code]
     symbol, tables = symbols_of(mean[row]), []
@@ -235,6 +230,6 @@ def tables_of(
     return symbol, np.array(tables)
 
 
-def table_of(p: Float[np.ndarray, " samples"], symbol: Int[np.ndarray, " samples"]) -> np.ndarray:
-    """(1, 2, symbols): expected samples of each class by symbol, by the probability of class 1."""
+def table_of(p: Float[np.ndarray, " samples"], symbol: Codes) -> np.ndarray:
+    """(1, 2, symbols): expected samples of each class by symbol, given the probability of class 1."""
     return np.stack([np.bincount(symbol, one) for one in (1 - p, p)])[None]

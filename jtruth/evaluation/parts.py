@@ -1,4 +1,4 @@
-"""What answers of this room are made of: checks, assumptions, labelers, and the words they share."""
+"""Checks, assumptions, rows of labelers, and phrases that the results of this module share."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from jtruth._one_line import one_line
-from jtruth._validation.words import LOOK, Read, Tip, number_of, plain, some
+from jtruth._validation.words import Read, Tip, number_of, plain, some
 from jtruth.answers import Check, Column, Curve, Table
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.estimates import Estimate
@@ -17,35 +17,26 @@ PREDICTIVE = "predictive"  # kind of interval: models of labels, widened by how 
 LOOK_FIRST = "look first"  # the verdict on what makes every number below it worthless
 UNCERTAIN = "Uncertain estimates: "
 FEW_GOLD = f"{UNCERTAIN}only "  # begins the warning that the headline repeats
-FEW = 5  # samples of known truth, below which gold says too little of a labeler or class
+FEW = 5  # verified samples of a labeler or class below which they are too few
 FALSE_ALARM = 1e-4  # probability of one such verdict on labels that are what they seem, at most
 
 
 def alarm(
     name: str, statistic: Any, p_value: Any, text: str, *, odd: float | None = None
 ) -> tuple[Check, ...]:
-    """An alarm that stands above the answer where its p-value is at most 1e-4; nothing above it.
-
-    `odd`: p-value up to which it is a quiet word instead. Without a p-value it rings.
-    """
+    """An alarm if the p-value is at most 1e-4 or None; up to `odd` a note; else nothing."""
     if p_value is not None and p_value > (FALSE_ALARM if odd is None else odd):
         return ()
     verdict = LOOK_FIRST if p_value is None or p_value <= FALSE_ALARM else WORTH_KNOWING
     return (Check(name, float(statistic), None if p_value is None else float(p_value), verdict, text),)
 
 
-def first_lines(checks: Sequence[Check], warnings: Sequence[str] = ()) -> tuple[str, ...]:
-    """What stands above every number, a line each: alarms, and warnings that begin with "Look first: "."""
-    alarms = [f"{LOOK}{check.message}." for check in checks if check.verdict == LOOK_FIRST]
-    return tuple(dict.fromkeys((*alarms, *(text for text in warnings if text.startswith(LOOK)))))
-
-
 class Assumption(NamedTuple):
-    """The metrics under one named assumption; an answer may show several."""
+    """Metrics under one named assumption."""
 
     name: str
     sentence: str
-    metrics: Mapping[str, Estimate] = {}  # worked out for the rows that are shown
+    metrics: Mapping[str, Estimate] = {}  # computed for the rows that are shown
     # How well it predicts labels and prediction of a sample left out (PSIS-LOO), which picks nothing: "elpd",
     # its "difference" to the first model, "difference_se", and "num_bad" terms that cannot be trusted.
     loo: Mapping[str, float] | None = None
@@ -60,10 +51,7 @@ MORE_RIGHT = "labelers are right more often than wrong (otherwise the same label
 IN_SAMPLE, POPULATION = "in-sample", "population"
 TARGETS = (IN_SAMPLE, POPULATION)
 ABOUT = {IN_SAMPLE: "for these samples", POPULATION: "for new samples"}
-OF_LABELERS = {
-    IN_SAMPLE: "accuracy of the labels given",
-    POPULATION: "accuracy of labels for new samples",
-}
+OF_LABELERS = {IN_SAMPLE: "accuracy of the labels given", POPULATION: "accuracy of labels for new samples"}
 OF_ONE_CLASS = ("recall", "precision", "accuracy")
 OF_ALL_CLASSES = ("accuracy", "macro_recall", "macro_f1")
 BY_ASSUMPTION = "Estimates under each assumption"
@@ -86,18 +74,18 @@ _OF_DEPENDENCE = {  # checks that speak of independent errors alone
 
 
 def metric_title(name: str) -> str:
-    """A metric as people call it; the name of a class, recall[my_class], stays what it is."""
+    """Title of a metric; the name of a class, as in recall[my_class], is unchanged."""
     metric, bracket, of_class = name.partition("[")
     return title(metric) + (f"[{plain(of_class[:-1])}]" if bracket else "")
 
 
 def undetermined(low: float | None, high: float | None) -> bool:
-    """Whether an interval is so wide that its middle is no answer, and no headline."""
+    """Whether an interval is too wide for a point estimate in the headline."""
     return low is not None and high is not None and high - low > DETERMINED
 
 
 def interval_title(level: float, kind: str) -> str:
-    """Intervals of a kind: "95 % predictive interval"."""
+    """Name of an interval: "95 % predictive interval"."""
     return f"{100 * level:g} % {kind.removesuffix(' interval')} interval"
 
 
@@ -106,11 +94,8 @@ def plain_interval(title: str) -> str:
     return title.replace("posterior ", "").replace("predictive ", "")
 
 
-def loudest(checks: Sequence[Check], allowed: bool = False) -> dict[str, str]:
-    """How many checks speak against what the answer assumes, for a `Document`; nothing if none does.
-
-    `allowed`: whether the answer allows for dependent errors.
-    """
+def loudest(checks: Sequence[Check], allowed: bool = False) -> dict[str, Any]:
+    """Fields of a `Document` on the failed checks; `allowed`: the result allows for dependent errors."""
     against = [check.name for check in checks if check.verdict == "does not fit"]
     if not against:
         return {}
@@ -130,7 +115,7 @@ def loudest(checks: Sequence[Check], allowed: bool = False) -> dict[str, str]:
 
 
 def interval_text(dist: Estimate, level: float) -> str:
-    """Mean and interval of a distribution that may be undefined."""
+    """Mean and interval of a distribution; "undefined" if it never is."""
     if np.isnan(dist.mean):
         return "undefined"
     low, high = dist.interval(level)
@@ -138,13 +123,13 @@ def interval_text(dist: Estimate, level: float) -> str:
 
 
 def listed(names: Sequence[Any], more: Sequence[str] = ()) -> str:
-    """The first names, each with what stands beside it."""
+    """The first names, each followed by its text in `more`."""
     each = zip(names, more or [""] * len(names), strict=False)
     return some([f"{name!r} {text}".strip() for name, text in each], _MOST_NAMES)
 
 
 def counts_text(answer: Any) -> str:
-    """How many samples, labels and labelers."""
+    """Numbers of samples, labels and labelers."""
     samples = number_of(answer.num_samples, "sample")
     if not answer.num_labels and answer.num_gold:
         return f"{samples}, {answer.num_gold} verified, no other labels"
@@ -154,7 +139,7 @@ def counts_text(answer: Any) -> str:
 
 
 def taken_as_true(num_gold: int, num_calibration: int = 0, random: bool = False) -> str:
-    """How many labels were taken as true, of these samples or of other items; `random`: as random ones."""
+    """Number of verified labels (`random` ones) that were used, of these samples or of other items."""
     if num_calibration:
         return f"{number_of(num_calibration, 'verified calibration item')} set the error rates"
     if not num_gold:
@@ -164,7 +149,7 @@ def taken_as_true(num_gold: int, num_calibration: int = 0, random: bool = False)
 
 
 def assumption_table(rows: Sequence[dict], columns: Sequence[Column], note: str = "") -> Table:
-    """What each assumption says: means, for none of them is the answer."""
+    """Table of the means under each assumption."""
     return Table("assumptions", BY_ASSUMPTION, "sentence", tuple(columns), rows, note, say=str)
 
 
@@ -177,11 +162,7 @@ def worst_first(
     workers: Sequence[Any], num_labels: np.ndarray, accuracies: Sequence[tuple[float, float, float]],
     more: Sequence[Mapping[str, Any]] = (),
 ) -> tuple[dict[str, Any], ...]:  # fmt: skip
-    """A row for each labeler, ready for JSON; the worst first, who gave no labels last.
-
-    `accuracies` are the mean and the two ends of the interval of each, NaN where there is none; `more` is
-    what else the row of each says.
-    """
+    """A row for each labeler, ready for JSON, the worst first; `accuracies` are (mean, low, high)."""
     rows = []
     for t in np.argsort([mean for mean, _, _ in accuracies], kind="stable").tolist():
         known = (None if np.isnan(value) else float(value) for value in accuracies[t])
@@ -194,7 +175,7 @@ def worst_first(
 def labeler_table(
     rows: Sequence[dict[str, Any]], level: float, what: str = "share right", more: Sequence[Column] = ()
 ) -> Table:
-    """Accuracies of labelers as a block, the worst first, and `more` columns."""
+    """Table of labelers' accuracies, the worst first, with `more` columns."""
     title = f"{what[0].upper()}{what[1:]}, worst first, with {100 * level:g} % intervals"
     head, form = ("accuracy (%)", "%") if more else ("accuracy", ".3f")
     columns = (Column("accuracy", head, ("low", "high"), form), *more, Column("num_labels", "labels"))
@@ -204,7 +185,7 @@ def labeler_table(
 def curve_of(
     name: str, table: Table, axis: tuple[list[float], str, dict[float, str]] | None, y: str
 ) -> tuple[Curve, ...]:
-    """The rows of a table of groups over their `axis` (see `Groups.axis`); none without an order."""
+    """The rows of a table of groups along their `axis` (see `Groups.axis`); none without an order."""
     if axis is None:
         return ()
     points = {"x": axis[0]} | {end: [row[end] for row in table.rows] for end in ("mean", "low", "high")}

@@ -1,7 +1,6 @@
-"""The answer of `evaluate`: posteriors of metrics, assumptions, checks and warnings, and its blocks."""
+"""The result of `evaluate`: posteriors of metrics, assumptions, checks, warnings, and its document."""
 
 from collections.abc import Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -24,10 +23,9 @@ from jtruth.evaluation.methods import TAKEN
 from jtruth.evaluation.parts import Assumption
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.estimates import Estimate, check_level
-from jtruth.tables.joint import JointDensity, JointEstimate
 from jtruth.tables.metrics import Metric, named_metric, of_one_class, ratio
 from jtruth.tables.new_samples import NewSamples
-from jtruth.tables.posterior import Cells, TablePosterior, estimates
+from jtruth.tables.posterior import Cells, JointDensity, JointEstimate, TablePosterior, estimates
 from jtruth.testing.multiclass import CountDraws
 from jtruth.testing.steps import FixedPoint
 
@@ -38,17 +36,17 @@ AS_VOTE = "Without verified labels, the best estimate is the majority-vote score
 
 @dataclass(frozen=True, repr=False)
 class Evaluation(Answer):
-    """How good a classifier is, and how sure one may be. `print` it; `to_dict` for JSON.
+    """Posteriors of a classifier's metrics, with checks and warnings. `print` it; `to_dict` for JSON.
 
-    `metrics` maps names to `Estimate`s (mean, mode, sd, interval, region, density, sample). In binary
-    problems: accuracy, precision, recall, false_alarm_rate, f1 of class `positive`.
+    `metrics` maps names to `Estimate`s (mean, mode, sd, interval, region, density, sample). With two classes
+    these are accuracy, precision, recall, false_alarm_rate and f1 of class `positive`.
     """
 
-    method: str  # as `evaluate` was asked: "bayes", "majority_vote", ...
-    target: str  # "in-sample" or "population": what the metrics are of
+    method: str  # of `evaluate`: "bayes", "majority_vote", ...
+    target: str  # "in-sample" or "population"
     level: float  # probability of the printed intervals
     interval_kind: str  # "posterior", "predictive" or "confidence interval"
-    key: Stated  # of whatever was drawn; given again it draws the same
+    key: Stated  # seed of all random draws
     metrics: Mapping[str, Estimate]
     posterior: TablePosterior  # of the count table, rows and columns in the order of `classes`
     cells: Cells  # mean and ends of the interval at `level` of each count
@@ -60,30 +58,30 @@ class Evaluation(Answer):
     prior: np.ndarray  # of the classes, in the order of `classes`
     labelers: tuple[dict[str, Any], ...]  # a row each, worst first; empty if not modelled
     baselines: Mapping[str, Mapping[str, float]]
-    what_if: Sequence[Assumption] | None  # what each assumption says; None: as its `basis` says when asked
+    what_if: Sequence[Assumption] | None  # under each assumption; None: computed from `basis` on request
     checks: tuple[Check, ...]
     warnings: tuple[str, ...]
-    advice: tuple[str, ...] = ()  # what would make the answer better
+    advice: tuple[str, ...] = ()  # what would narrow the intervals
     num_gold: int = 0
-    num_calibration: int = 0  # verified items of other data, which say how the judges err
-    log_evidence: float = float("nan")  # log p(y_pred, z | noise model, prior), where those are given
-    fit: FixedPoint | CountDraws | JointPosterior | None = None  # of steps or draws
-    basis: Basis | None = None  # input and model, which `sensitivity` moves
-    rests_on: str = ""  # what a predictive distribution takes for granted
-    suspicious: tuple[Check, ...] = ()  # what is odd in the labels, as `inspect_labels` finds it
+    num_calibration: int = 0  # verified items of other data, for the error rates
+    log_evidence: float = float("nan")  # log p(y_pred, z | noise model, prior), if those are given
+    fit: FixedPoint | CountDraws | JointPosterior | None = None  # by steps or draws
+    basis: Basis | None = None  # input and model, for `sensitivity_analysis`
+    rests_on: str = ""  # assumption of a predictive distribution
+    suspicious: tuple[Check, ...] = ()  # unusual patterns in the labels, by `inspect_labels`
     headline: tuple[str, ...] = parts.OF_ONE_CLASS  # metrics of the first sentence
     positive_chosen: str = ""  # how the positive class was, in words
-    graded: str = ""  # who or what is graded, in words
-    verified: np.ndarray | None = None  # of a judge of two classes: (2, 2) counts of samples of known class
+    graded: str = ""  # what is graded, in words
+    verified: np.ndarray | None = None  # of a judge of two classes: (2, 2) counts of verified samples
 
     @property
     def assumptions(self) -> tuple[Assumption, ...]:
-        """What each assumption says, a row each; fitted when it is asked for the first time."""
+        """Metrics under each assumption, fitted at the first access."""
         return self.views[0]
 
     @property
     def views(self) -> tuple[tuple[Assumption, ...], tuple[str, ...]]:
-        """These rows, and what is to be said of models behind them that are doubtful."""
+        """These assumptions, and warnings about the models behind them."""
         if self.what_if is not None or self.basis is None:
             return tuple(self.what_if or ()), ()
         data = self.basis[0]
@@ -93,7 +91,7 @@ class Evaluation(Answer):
 
     @property
     def accuracy(self) -> Estimate:
-        """Share of samples predicted right."""
+        """Share of samples predicted correctly."""
         return self.metrics["accuracy"]
 
     @property
@@ -103,12 +101,12 @@ class Evaluation(Answer):
 
     @property
     def recall(self) -> Estimate:
-        """P_D, the share of positives that are predicted positive."""
+        """Share of positives that are predicted positive (TPR, P_D)."""
         return self.metrics["recall"]
 
     @property
     def false_alarm_rate(self) -> Estimate:
-        """P_FA, the share of negatives that are predicted positive."""
+        """Share of negatives that are predicted positive (FPR, P_FA)."""
         return self.metrics["false_alarm_rate"]
 
     @property
@@ -118,21 +116,18 @@ class Evaluation(Answer):
 
     @property
     def fpr(self) -> Estimate:
-        """False-positive rate: `false_alarm_rate`, by its name in scikit-learn."""
+        """`false_alarm_rate` by its name in scikit-learn."""
         return self.false_alarm_rate
 
     @property
     def fnr(self) -> Estimate:
-        """False-negative rate, the share of positives that are predicted negative."""
+        """Share of positives that are predicted negative (FNR)."""
         return self.estimate("fnr")
 
     @property
     def sensitivity(self) -> Estimate:
-        """Recall (TPR) by its name in medicine; called, it is `sensitivity_analysis`, which had this name."""
-        recall, analysis = copy(self.recall), self.sensitivity_analysis
-        called = {"__call__": lambda _, *args, **options: analysis(*args, **options)}
-        object.__setattr__(recall, "__class__", type("Recall", (type(recall),), called))
-        return recall
+        """`recall` by its name in medicine."""
+        return self.recall
 
     def f_score(self, beta: float = 1.0) -> Estimate:
         """F_beta of the positive class, in which recall weighs beta times as much as precision."""
@@ -141,11 +136,11 @@ class Evaluation(Answer):
         return self.estimate(f"f{beta:g}" if float(f"{beta:g}") == beta else f"f{float(beta)!r}")
 
     def estimate(self, metric: str) -> Estimate:
-        """Distribution of any metric by name: "kappa", "f2", "recall[cat]"; see `jtruth.tables.metrics`."""
+        """Distribution of a metric by name: "kappa", "f2", "recall[cat]"; see `jtruth.tables.metrics`."""
         return self.posterior.estimate(self._metric(metric))
 
     def require(self, *requirements: str, confidence: float = 0.95) -> Gate:
-        """The verdict on "accuracy >= .9", "recall[disease] > .8"; see `jtruth.answers.require`."""
+        """Check requirements, "accuracy >= .9" or "recall[disease] > .8"; see `jtruth.answers.require`."""
         if self.method in TAKEN:
             raise ValueError(
                 f"method={self.method!r} gives no uncertainty, so no requirement has a probability"
@@ -164,35 +159,35 @@ class Evaluation(Answer):
 
     @property
     def confusion_matrix(self) -> np.ndarray:
-        """(classes, symbols) posterior mean counts, rows true, columns predicted."""
+        """Posterior mean counts (classes, symbols); rows are true classes, columns predictions."""
         return self.cells.mean
 
     @property
     def confusion_low(self) -> np.ndarray:
-        """Low ends of the elements' shortest intervals at `level`."""
+        """Low ends of the shortest intervals of these counts at `level`."""
         return self.cells.low
 
     @property
     def confusion_high(self) -> np.ndarray:
-        """High ends of the elements' shortest intervals at `level`."""
+        """High ends of the shortest intervals of these counts at `level`."""
         return self.cells.high
 
     @cached_property
     def in_sample(self) -> "Evaluation":
-        """The same answer about these samples (without rows of labelers and of PPI++)."""
+        """The same result for these samples, without the rows of labelers and of PPI++."""
         if not isinstance(self.posterior, NewSamples):
             return self
         return self._about(parts.IN_SAMPLE, self.posterior.in_sample)
 
     @cached_property
     def population(self) -> "Evaluation":
-        """The same answer about new samples of the same kind; itself where the method has none."""
+        """The same result for new samples of the same kind; itself if the method has none."""
         if self.target == parts.POPULATION or self.method in TAKEN:
             return self
         return self._about(parts.POPULATION, NewSamples(self.posterior, self.key))
 
     def _about(self, target: str, table: TablePosterior) -> "Evaluation":
-        """Another target; what each assumption says is fitted again where nobody asked for it yet."""
+        """The result for another target; assumptions that were not fitted yet are fitted again."""
         basis = self.basis and (replace(self.basis[0], target=target, what_if=None), self.basis[1])
         rows, answered = self.what_if, (self.classes, self.classes.index(self.positive))
         if rows is not None and basis is not None:
@@ -215,18 +210,19 @@ class Evaluation(Answer):
         key: Any = None,
         progress: Progress | None = None,
     ) -> Sensitivity:
-        """Posteriors along one assumption that is moved by hand; print it, or ask for its tipping points.
+        """Posteriors as one assumption is varied, with their tipping points.
 
         Args:
             what: "shared_errors" (share of the classifier's errors that repeat a label), "hard_samples"
-                (share of samples hard for labelers and classifier), "labeler_dependence" (share hard for the
-                labelers only), "prior" (share of the positive class), "error_rates" (factor).
-            values: where to look; for "shared_errors" how often the classifier copies.
+                (share of samples that are hard for labelers and classifier), "labeler_dependence" (share that
+                is hard for the labelers only), "prior" (share of the positive class), or "error_rates" (a
+                factor).
+            values: grid of values; for "shared_errors" the probability that the classifier copies a label.
             key: a whole number or a JAX key; 0 if None.
-            progress: called with (values done, values in all); some seconds for each on large sets.
+            progress: called with (values done, values planned); each takes some seconds on large data.
 
         Raises:
-            ValueError: an assumption that this answer does not rest on, or values that make no sense.
+            ValueError: an assumption that this result does not make, or invalid values.
         """
         if self.basis is None:
             raise ValueError("this result does not hold its input; use the one that evaluate returned")
@@ -236,14 +232,16 @@ class Evaluation(Answer):
     def joint(
         self, first: str = "recall", second: str = "false_alarm_rate", *, assumption: str | None = None
     ) -> JointEstimate | JointDensity:
-        """Joint posterior of two metrics by name, as in `estimate`.
+        """Joint posterior of two metrics, named as in `estimate`.
 
-        `assumption` is one of `assumptions`, needed where the answer is predictive: a distribution for each
-        metric.
+        Args:
+            first: name of a metric.
+            second: name of a metric.
+            assumption: one of `assumptions`; needed if the result is predictive, because a predictive
+                distribution is of one metric.
 
         Raises:
-            ValueError: neither one distribution nor an assumption that has one, or counts that are not
-            identified.
+            ValueError: a predictive result without an assumption, or counts that are not identified.
         """
         metrics = self._metric(first), self._metric(second)
         if assumption is None and self.interval_kind != parts.PREDICTIVE:
@@ -257,26 +255,25 @@ class Evaluation(Answer):
 
     @property
     def assumed(self) -> tuple[str, ...]:
-        """What every row of `assumptions` takes for granted: without gold, labels do not name the classes."""
+        """Assumption behind every row of `assumptions`: without gold, labels do not name the classes."""
         learned = self.labelers or self.interval_kind == parts.PREDICTIVE
         return (parts.MORE_RIGHT,) if learned and not self.num_gold else ()
 
     def at_level(self, level: float) -> "Evaluation":
-        """The same answer with intervals of another probability (those of the counts stay)."""
+        """The same result with intervals of another probability; intervals of the counts stay."""
         return replace(self, level=check_level(level))
 
     def blocks(self) -> Document:
-        """The question, the answer and what stands behind it, for all faces."""
+        """Build the document of the result."""
         return evaluation_blocks(self, *self.views)
 
     def brief(self) -> Document:
-        """The same without what each assumption says, which may have to be fitted; one alone is named."""
+        """Build the document without the rows of assumptions, which may have to be fitted first."""
         document, there = evaluation_blocks(self), self.what_if or ()
         return document if len(there) != 1 else document._replace(
             about=f"{document.about}; assumption: {there[0].sentence}")  # fmt: skip
 
     def __repr__(self) -> str:
-        """One line: the sentence with the answer."""
         document = self.brief()
         return f"Evaluation({' '.join([*document.alarms, document.sentence])})"
 
@@ -284,7 +281,7 @@ class Evaluation(Answer):
 def evaluation_blocks(
     result: Evaluation, assumptions: Sequence[Assumption] = (), doubts: Sequence[str] = ()
 ) -> Document:
-    """The answer for all faces, with what each assumption says, and doubts of models behind these rows."""
+    """Build the document, with rows of assumptions and warnings about their models."""
     rows = {name: dist_row(dist, result.level) for name, dist in result.metrics.items()}
     kind = parts.interval_title(result.level, result.interval_kind)
     alone = [a.sentence for a in assumptions] if len(assumptions) == 1 else []
@@ -307,14 +304,12 @@ def evaluation_blocks(
     ]  # fmt: skip
     truth = f"{number_of(result.num_gold, 'true label')} known" if result.num_gold else "no true label known"
     about, sentence = f"{parts.counts_text(result)}; key {result.key}", _headline(result, rows, kind)
-    alarms = parts.first_lines(result.checks, result.warnings)
     doubt = parts.loudest(result.checks, bool(result.num_gold or result.rests_on))
     question = f"How good is the classifier, with {truth}?"
-    return Document(question, about, sentence, tuple(blocks), alarms, lines=_lines(result), **doubt)
+    return Document(question, about, sentence, tuple(blocks), lines=_lines(result), **doubt)
 
 
 def _lines(result: Evaluation) -> tuple[str, ...]:
-    """Which class is the positive one, where the answer is about it; of a judge what his rate is worth."""
     if "recall" not in result.headline:
         return ()
     first = positive_line(result.classes, result.positive, result.positive_chosen)
@@ -335,7 +330,6 @@ def _youden(result: Evaluation) -> str:
 
 
 def _other_target(result: Evaluation) -> dict[str, Any]:
-    """The headline's numbers about the other target, by its name."""
     if isinstance(result.posterior, NewSamples):
         name, table = "in_sample", result.posterior.in_sample
     elif result.target == parts.IN_SAMPLE and result.method not in TAKEN:
@@ -350,7 +344,7 @@ def _headline(result: Evaluation, rows: Mapping[str, Row], kind: str) -> str:
     if all(row["mean"] is None for row in rows.values()):
         return "Not identified: these labels do not determine how good the classifier is."
     texts, wide, ends = [], [], ("mean",) if result.method in TAKEN else ("mean", "low", "high")
-    said = {} if result.verified is None else one_judge.NAMES
+    renamed = {} if result.verified is None else one_judge.NAMES
     few = next((text for text in result.warnings if text.startswith(parts.FEW_GOLD)), "")
     few = few.removeprefix(parts.UNCERTAIN).partition(". ")[0]
     rare = {name for name in rows if of_one_class(name)}
@@ -359,7 +353,7 @@ def _headline(result: Evaluation, rows: Mapping[str, Row], kind: str) -> str:
         rare = {name for name, number in true.items() if number < parts.FEW}
     names = sorted((name for name in result.headline if name in rows), key=_place)
     for name in names:
-        row, title = rows[name], said.get(name) or parts.metric_title(name)
+        row, title = rows[name], renamed.get(name) or parts.metric_title(name)
         signed, values = name in ("kappa", "mcc"), [row[end] for end in ends]  # these go from -1 to 1
         known = bool(texts) or result.method in TAKEN
         kind_of = "" if known else parts.plain_interval(kind)
@@ -382,19 +376,18 @@ def _headline(result: Evaluation, rows: Mapping[str, Row], kind: str) -> str:
 
 
 def _place(name: str) -> float:
-    """Of a metric in sentences and tables; those without one stay behind these."""
+    """Order of a metric in sentences and tables."""
     return _ORDER.index(name) if name in _ORDER else _ORDER.index("kappa") - 0.5
 
 
 def _metrics(result: Evaluation, rows: Mapping[str, Row], kind: str) -> list[Block]:
-    """Metrics of the whole table; those of every class; in the JSON also those that nobody asked for."""
     naive, title = result.baselines.get("majority_vote", {}), parts.metric_title
-    said = {} if result.verified is None else one_judge.NAMES
+    renamed = {} if result.verified is None else one_judge.NAMES
     of = {c: {n.removesuffix(f"[{c}]"): n for n in rows if n.endswith(f"[{c}]")} for c in result.classes}
     of = {c: names for c, names in of.items() if names and len(result.classes) > 2}
     single = {name for names in of.values() for name in names.values()}
     single |= {name for name in rows if of_one_class(name) and "recall" not in result.headline}
-    single |= {"false_alarm_rate"} if said else set()
+    single |= {"false_alarm_rate"} if renamed else set()
     main = [
         {"metric": name, **row, "majority_vote": naive.get(name)}
         for name, row in rows.items() if name not in single
@@ -414,7 +407,7 @@ def _metrics(result: Evaluation, rows: Mapping[str, Row], kind: str) -> list[Blo
         Table("metrics", "Metrics" if exact else f"Metrics, with {kind}s and standard deviations (SD)",
               "metric", tuple(columns), main, " ".join(notes), "majority_vote",
               missing="not identified" if nothing else "undefined", by_name=True,
-              aside=("majority_vote",), say=lambda name: said.get(name) or title(name),
+              aside=("majority_vote",), say=lambda name: renamed.get(name) or title(name),
               order=sorted(range(len(main)), key=lambda k: _place(main[k]["metric"])))
     ]  # fmt: skip
     if of:

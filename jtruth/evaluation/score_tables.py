@@ -1,13 +1,11 @@
-"""Draws of the count table of score bins, and curves from it, in every state of knowledge of the labelers.
+"""Draws of the count table of score bins, and curves from them, for given or learned error rates.
 
-One assumption: two classes by the walk of `jtruth.testing.binary.chain` over the bins, given error rates or
-draws of them; more by `count_posterior`, or `fit_joint` with the bins as predictions, rows Dirichlet(2/bins).
-Error rates of other items (`calibrated`) are draws of them too, each with the class shares that it implies.
-
-Nobody vouches: twelve bins, for the prior of a row then says little. Half of their mass is that of the
-positives by the labels, else few bins hold them (`bin_edges`). Readings of the labels give draws of that
-table; each number of a curve is widened as a metric of the whole table is (`assumptions.model_error`). With
-gold there are draws of the table of bins (`gold.tables`).
+Under one assumption: two classes by the walk of `jtruth.testing.binary.chain` over the bins; more by
+`count_posterior`, or `fit_joint` with the bins as predictions and rows Dirichlet(2/bins). Calibration on
+other items (`calibrated`) gives draws of the error rates, each with its own class shares. Without an
+assumption there are twelve bins, so that the prior of a row adds little; each number of a curve is widened
+like a metric of the whole table (`assumptions.model_error`). With gold there are draws of the table of bins
+(`gold.tables`).
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -42,6 +40,8 @@ from jtruth.tables.posterior import TableDraws, thinned
 from jtruth.testing.binary.chain import symbol_chain, symbol_walk
 from jtruth.testing.multiclass import count_posterior
 
+Codes = Int[np.ndarray, " samples"]
+Scores = Float[np.ndarray, " samples"]
 BINS = 12
 DRAWS = 2000
 _NOTHING = "scores cannot be graded"  # where error rates cannot be learned
@@ -57,7 +57,7 @@ AT = ("accuracy", "recall", "specificity", "precision", "false_alarm_rate")  # r
 
 
 class AtThreshold(NamedTuple):
-    """What predicting positive at or above a threshold brings."""
+    """Metrics of predicting positive at or above a threshold."""
 
     threshold: float  # infinite: nothing is predicted positive; minus infinity: everything
     false_alarm_rate: Estimate
@@ -71,7 +71,7 @@ class AtThreshold(NamedTuple):
     __repr__ = one_line
 
     def row(self, level: float) -> dict[str, Any]:
-        """Plain values; an infinite threshold is None."""
+        """Plain values; None for an infinite threshold."""
         where = {np.inf: "nothing", -np.inf: "everything"}.get(self.threshold, f"{self.threshold:g}")
         cells: dict[str, Any] = {"threshold": self.threshold, "from": where}
         for name in (*AT, "cost"):
@@ -80,7 +80,7 @@ class AtThreshold(NamedTuple):
         return cells | {"cheapest": self.cheapest}
 
     def sentence(self, level: float) -> str:
-        """Accuracy, sensitivity and specificity there, in words."""
+        """Accuracy, sensitivity and specificity at the threshold, in words."""
         text = ", ".join(
             f"{one_judge.NAMES.get(name, name)} {share_text([dist.mean, *dist.interval(level)[:2]])}"
             for name, dist in ((name, getattr(self, name)) for name in AT[:3])
@@ -93,7 +93,7 @@ class AtThreshold(NamedTuple):
 
 
 def checked_cost(cost: tuple[Number, Number]) -> tuple[float, float]:
-    """Costs of a false positive and of a false negative as they can be, or ValueError."""
+    """Costs of a false positive and of a false negative; ValueError if they are invalid."""
     costs = np.asarray(cost, np.float64)
     if costs.shape != (2,) or not np.isfinite(costs).all() or (costs < 0).any() or not costs.any():
         raise ValueError(
@@ -106,11 +106,10 @@ def checked_cost(cost: tuple[Number, Number]) -> tuple[float, float]:
 def quantities(
     areas: Mapping[str, Estimate], share: float, asked: Sequence[AtThreshold]
 ) -> dict[str, Quantity]:
-    """Numbers that may be required, by name; `share` is that of the positives.
+    """Numbers for requirements, by name; `share` is that of the positives.
 
-    A rate x is about a part of the items, so one verified item says of it what x (1 - x) over that part does.
-    The variance of an area x by n items of the rarer class is at most x (1 - x) / n (Birnbaum and Klose
-    1957).
+    A rate x of a part of the items has a variance of x (1 - x) over the part by one verified item. An area x
+    has at most x (1 - x) / n by n items of the rarer class (Birnbaum and Klose 1957).
     """
     named, part = dict(areas), {"auc": min(share, 1 - share), "average_precision": share}
     for one in asked:
@@ -125,9 +124,9 @@ def quantities(
 
 
 class PredictiveCurves(NamedTuple):
-    """Readings of the labels, asked for one number of the curve at a time."""
+    """Curves under each base model; one number of the curve has a predictive distribution."""
 
-    readings: Mapping[str, Curves]  # by the name of the assumption
+    by_model: Mapping[str, Curves]  # by the name of the assumption
     labelers_are: str
     num_samples: int
 
@@ -135,38 +134,35 @@ class PredictiveCurves(NamedTuple):
 
     @property
     def num_thresholds(self) -> int:
-        """One more than there are bins."""
-        return next(iter(self.readings.values())).num_thresholds
+        """One more than the number of bins."""
+        return next(iter(self.by_model.values())).num_thresholds
 
     def dist(
         self, of: Callable[[Curves], DrawsEstimate], bounds: tuple[Number, Number] = (0, 1)
     ) -> DrawsEstimate:
-        """Predictive distribution of a number of the curve; of what every curve has, that number."""
-        draws, (low, high) = {name: of(one).draws for name, one in self.readings.items()}, map(float, bounds)
+        """Predictive distribution of a number of the curve; a point if it is the same for all curves."""
+        draws, (low, high) = {name: of(one).draws for name, one in self.by_model.items()}, map(float, bounds)
         bins = np.arange(1.0, self.num_thresholds)
-        other = of(
-            curves(np.stack([[bins, bins], [bins, bins[::-1] ** 2]]))
-        )  # tables of nothing in particular
+        other = of(curves(np.stack([[bins, bins], [bins, bins[::-1] ** 2]])))  # arbitrary tables
         if len(np.unique(np.concatenate([other.draws, *draws.values()]))) == 1:
             return other
         return dist_of(draws, OVERALL, self.labelers_are, float(self.num_samples), (low, high))
 
     def roc(self, level: float = 0.95, points: int = 51) -> Band:
-        """Detection by false-alarm rate, as `Curves.roc`."""
+        """Recall by false-alarm rate, as `Curves.roc`."""
         each, names = range(self.num_thresholds), ("false_alarm", "detection")
         rates = [np.array([self.dist(lambda c, n=n, k=k: c.at(n, k)).mean for k in each]) for n in names]
         x = np.union1d(np.linspace(0, 1, points), rates[0])
-        return whole_roc(
-            self._band(x, [self.dist(lambda c, v=v: c.detection_by(v)) for v in x], level), *rates
-        )
+        dists = [self.dist(lambda c, v=v: c.detection_by(v)) for v in x]
+        return whole_roc(self._band(x, dists, level), *rates)
 
     def precision_recall(self, level: float = 0.95, points: int = 50) -> Band:
-        """Precision by recall, at recalls above 0."""
+        """Precision by recall, for recalls above 0."""
         x = np.linspace(0, 1, points + 1)[1:]
         return self._band(x, [self.dist(lambda c, v=v: c.precision_by(v)) for v in x], level)
 
     def _band(self, x: np.ndarray, dists: Sequence[DrawsEstimate], level: float) -> Band:
-        """The wide band has Bonferroni's level for the inner points of the curve, one for each edge."""
+        """Bands; the wide one has Bonferroni's level for the inner points of the curve, one for each edge."""
         wide = 1 - (1 - check_level(level)) / max(self.num_thresholds - 2, 1)
         low, high = np.array([dist.equal_tails(level) for dist in dists]).T
         low_all, high_all = np.array([dist.equal_tails(wide) for dist in dists]).T
@@ -174,9 +170,9 @@ class PredictiveCurves(NamedTuple):
 
 
 def for_new(whole: Curves | PredictiveCurves, key: Key) -> Curves | PredictiveCurves:
-    """The curves of new samples, given those of the samples at hand; see `tables.new_samples`."""
+    """Curves of new samples, given those of these samples; see `tables.new_samples`."""
     if isinstance(whole, PredictiveCurves):
-        return whole._replace(readings={name: _new(one, key) for name, one in whole.readings.items()})
+        return whole._replace(by_model={name: _new(one, key) for name, one in whole.by_model.items()})
     return _new(whole, key)
 
 
@@ -184,7 +180,7 @@ def _new(one: Curves, key: Key) -> Curves:
     return curves(new_tables(np.diff(one.above)[:, :, ::-1], key))
 
 
-def with_bins(data: inputs.Inputs, coded: Int[np.ndarray, " samples"]) -> inputs.Inputs:
+def with_bins(data: inputs.Inputs, coded: Codes) -> inputs.Inputs:
     """The same input with bins of a score as predictions."""
     classes = len(data.classes)
     number = max(int(coded.max()) + 1, classes + 1)  # never as many as classes: bins are no classes
@@ -192,15 +188,13 @@ def with_bins(data: inputs.Inputs, coded: Int[np.ndarray, " samples"]) -> inputs
     return replace(data, y_pred=coded, symbols=flat, positive=1)
 
 
-def learned_curves(
-    data: inputs.Inputs, coded: Int[np.ndarray, " samples"]
-) -> tuple[Curves | PredictiveCurves, tuple[str, ...]]:
-    """Curves by gold or by readings of the labels, and what is doubtful; ValueError where there are none."""
+def learned_curves(data: inputs.Inputs, coded: Codes) -> tuple[Curves | PredictiveCurves, tuple[str, ...]]:
+    """Curves by gold or by the base models, and warnings; ValueError if no model can be fitted."""
     table, doubts, _ = learned_table(with_bins(data, coded), "curves by gold", _NOTHING, rising=data.positive)
     if isinstance(table, PredictiveTable):
-        tables = {name: thinned([one], DRAWS).counts for name, one in table.readings.items()}
-        readings = {name: curves(against_rest(counts, data.positive)) for name, counts in tables.items()}
-        return PredictiveCurves(readings, data.labelers_are, coded.size), tuple(doubts)
+        tables = {name: thinned([one], DRAWS).counts for name, one in table.by_model.items()}
+        by_model = {name: curves(against_rest(counts, data.positive)) for name, counts in tables.items()}
+        return PredictiveCurves(by_model, data.labelers_are, coded.size), tuple(doubts)
     whole = curves(against_rest(table.counts[::2], data.positive))
     rare = (RARE,) if min(whole.share.mean, 1 - whole.share.mean) < _RARE_SHARE else ()
     return whole, (*rare, *doubts)
@@ -221,13 +215,11 @@ GIVEN = "the given prior", "the given error rates and prior"
 Tables = Int[np.ndarray, "draws classes bins"]
 
 
-def bin_edges(
-    scores: Float[np.ndarray, " samples"], bins: int, positive: Float[np.ndarray, " samples"] | None = None
-) -> Float[np.ndarray, " inner_edges"]:
+def bin_edges(scores: Scores, bins: int, positive: Scores | None = None) -> Float[np.ndarray, " inner_edges"]:
     """Inner edges of at most `bins` (2 to 200) bins of about equal mass; equal scores share a bin.
 
-    Half of the mass is that of the positives, if `positive` says how probable it is that each sample is one:
-    bins of equal numbers put few positives into one or two, whose average precision is not the scores'.
+    With probabilities `positive` half of the mass is that of the positives. Bins of equal numbers would put
+    rare positives into one or two, which changes the average precision.
     """
     if not 2 <= bins <= _MOST_BINS:
         raise ValueError(f"bins is {bins}; give 2 to {_MOST_BINS}")
@@ -237,16 +229,15 @@ def bin_edges(
     mass = counts / scores.size
     if positive is not None and 0 < positive.sum() < positive.size:
         positives = np.bincount(place, positive)
-        mass = 0.5 * positives / positives.sum() + 0.5 * (counts - positives) / (
-            scores.size - positives.sum()
-        )
+        total = positives.sum()
+        mass = 0.5 * positives / total + 0.5 * (counts - positives) / (scores.size - total)
     before = np.cumsum(mass) - mass + 1e-9
     wanted = np.arange(1, bins) / bins
     return distinct[np.unique(np.clip(np.searchsorted(before, wanted), 1, distinct.size - 1))]
 
 
-def finite_scores(scores: check.Aligned) -> Float[np.ndarray, " samples"]:
-    """The values, if they are finite numbers."""
+def finite_scores(scores: check.Aligned) -> Scores:
+    """The values as finite numbers; ValueError otherwise."""
     try:
         values = np.asarray(scores.values).astype(np.float64)
     except (TypeError, ValueError) as error:
@@ -258,16 +249,14 @@ def finite_scores(scores: check.Aligned) -> Float[np.ndarray, " samples"]:
     return values
 
 
-def score_tables(
-    data: inputs.Inputs, coded: Int[np.ndarray, " samples"], values: Float[np.ndarray, " samples"]
-) -> tuple[Tables, tuple[str, ...]]:
-    """Draws of tables of bins (`coded`) if errors are independent, and what is doubtful."""
+def score_tables(data: inputs.Inputs, coded: Codes, values: Scores) -> tuple[Tables, tuple[str, ...]]:
+    """Draws of tables of bins (`coded`) if errors are independent, and warnings."""
     if len(data.classes) > 2:
         return _many_classes(data, coded)
     return _exact(data, coded) if data.model is not None else _learned(data, coded, values)
 
 
-def _many_classes(data: inputs.Inputs, coded: Int[np.ndarray, " samples"]) -> tuple[Tables, tuple[str, ...]]:
+def _many_classes(data: inputs.Inputs, coded: Codes) -> tuple[Tables, tuple[str, ...]]:
     if data.model is None:
         _, doubts, posterior = learned_table(with_bins(data, coded), "", _NOTHING)
         driven = [d for one in posterior for d in doubts_of(_area(one.fit, data.positive), one.fit, 0.95)]
@@ -284,7 +273,7 @@ def _many_classes(data: inputs.Inputs, coded: Int[np.ndarray, " samples"]) -> tu
     return thinned([drawn], _DRAWS).counts, doubts
 
 
-def _exact(data: inputs.Inputs, coded: Int[np.ndarray, " samples"]) -> tuple[Tables, tuple[str, ...]]:
+def _exact(data: inputs.Inputs, coded: Codes) -> tuple[Tables, tuple[str, ...]]:
     model, number = check.present(data.model, "the noise model"), max(int(coded.max()) + 1, 2)
     key, odds = data.key, log_odds(model.log_likelihood, model.prior)
     walks = symbol_walk(odds, coded, number, float(model.prior[1]), stream(key, "score tables"), _WALKS)
@@ -298,7 +287,7 @@ def _walked(
     positive: int,
     given: str = "",
 ) -> tuple[Tables, tuple[str, ...]]:
-    """Tables of `symbol_walk`, and what the priors of class (`given`) and bins do that labels do not."""
+    """Tables of `symbol_walk`, and warnings that the prior of classes (`given`) or bins matters."""
     tables, against = walks[0].counts, (AGAINST_PRIOR.format(given),) if walks[2] != 1 and given else ()
     return tables, (*against, *prior_driven(tables, others, positive))
 
@@ -306,10 +295,10 @@ def _walked(
 def prior_driven(
     tables: Tables, others: Int[np.ndarray, "others classes bins"], positive: int
 ) -> tuple[str, ...]:
-    """A sentence if draws under another prior of the bins say something else of the area.
+    """A warning if another prior of the bins changes the area.
 
-    With few labels a sample and a score that ranks well, labels do not say how far the samples that are
-    ranked wrong are so: a prior of alike neighbours spreads them, one of pure bins moves them together.
+    With few labels a sample, the labels do not show how far wrongly ranked samples are off: a prior of
+    similar neighbors spreads them, one of pure bins moves them together.
     """
     dists = [curves(against_rest(some, positive)).auc for some in (tables, others)]
     (low, high), (a, b) = (dist.interval(0.95) for dist in dists)
@@ -318,10 +307,8 @@ def prior_driven(
     return (PRIOR_DRIVEN.format(dists[0].mean, low, high, dists[1].mean, a, b),)
 
 
-def _learned(
-    data: inputs.Inputs, coded: Int[np.ndarray, " samples"], values: Float[np.ndarray, " samples"]
-) -> tuple[Tables, tuple[str, ...]]:
-    """Draws given draws of error rates and prior, and what is doubtful about those."""
+def _learned(data: inputs.Inputs, coded: Codes, values: Scores) -> tuple[Tables, tuple[str, ...]]:
+    """Draws given draws of error rates and prior, and warnings about those."""
     key, coarse = data.key, bin_edges(values, _COARSE)
     rough, symbols = np.searchsorted(coarse, values, side="right"), max(coarse.size + 1, 2)
     fit = rates_with(rough, symbols, data, stream(key, "score rates"))
@@ -334,23 +321,18 @@ def _learned(
 def _given_rates(
     odds: np.ndarray, prior: np.ndarray, coded: np.ndarray, data: inputs.Inputs, given: str = ""
 ) -> tuple[Tables, tuple[str, ...]]:
-    """Tables of two classes by some draws of error rates and prior, `_WALKS` in all, and what is doubtful."""
+    """Tables of two classes by draws of error rates and prior, `_WALKS` in all, and warnings."""
     number, key, each = max(int(coded.max()) + 1, 2), data.key, _WALKS // len(odds)
     walks = symbol_walk(odds, coded, number, prior, stream(key, "tables given rates"), each * len(odds))
-    pure = [
-        symbol_chain(odds[k], coded, number, _PURE).tables(stream(key, "another prior given rates", k), each)
-        for k in range(0, len(odds), 5)
-    ]
-    return _walked(walks, np.concatenate([one.counts for one in pure]), data.positive, given)
+    pure = []
+    for k in range(0, len(odds), 5):
+        draw = stream(key, "another prior given rates", k)
+        pure.append(symbol_chain(odds[k], coded, number, _PURE).tables(draw, each).counts)
+    return _walked(walks, np.concatenate(pure), data.positive, given)
 
 
-def calibrated_tables(
-    data: inputs.Inputs, coded: Int[np.ndarray, " samples"], found: Calibrated
-) -> tuple[Tables, tuple[str, ...]]:
-    """Draws of tables of bins by error rates that other items show, and what is doubtful.
-
-    The draws of error rates are taken evenly along how good they are, so that few of them have the tails.
-    """
+def calibrated_tables(data: inputs.Inputs, coded: Codes, found: Calibrated) -> tuple[Tables, tuple[str, ...]]:
+    """Draws of tables of bins by error rates of other items (evenly by their accuracy), and warnings."""
     classes, order = len(data.classes), np.argsort(np.trace(found.verdict_rates, axis1=1, axis2=2))
     few = int(np.clip(_RATES_AT_ONCE // coded.size, _FEWEST_RATES, _MOST_RATES))
     some = order[((np.arange(few) + 0.5) * len(order) / few).astype(int)]
@@ -371,10 +353,8 @@ def calibrated_tables(
     return np.concatenate(kept).astype(np.int64), ()
 
 
-def rates_with(
-    rough: Int[np.ndarray, " samples"], num_symbols: int | None, data: inputs.Inputs, key: Key
-) -> JointPosterior:
-    """Independent errors learned with these symbols (None: classes) as predictions, or ValueError."""
+def rates_with(rough: Codes, num_symbols: int | None, data: inputs.Inputs, key: Key) -> JointPosterior:
+    """Fit independent errors with these symbols (None: classes) as predictions; ValueError if that fails."""
     labels = data.own_labels()
     doubt = check_identified(labels, rough, data.some_gold, informed=False)
     if doubt is not None:
@@ -387,7 +367,7 @@ def rates_with(
 
 
 def _area(fit: JointPosterior | None, positive: int) -> dict[str, np.ndarray]:
-    """Draws of the area by the bins that the fit knows, one for each draw of its prior."""
+    """Draws of the area by the bins in the fit, one for each draw of its prior."""
     if fit is None or fit.counts is None:
         return {}
     tables = against_rest(fit.counts[fit.matrix_draw], positive)
@@ -397,7 +377,7 @@ def _area(fit: JointPosterior | None, positive: int) -> dict[str, np.ndarray]:
 def odds_given_rates(
     fit: JointPosterior, data: inputs.Inputs, number: int
 ) -> tuple[Float[np.ndarray, "rates samples"], Float[np.ndarray, " rates"]]:
-    """Log-odds of all samples and class priors for some drawn error rates, `number` at most."""
+    """Log-odds of all samples, and class priors, for at most `number` draws of the error rates."""
     few = min(number, max(_RATES_AT_ONCE // data.y_pred.size, 8), len(fit.matrices))
     drawn = ((log_odds(log_p, prior), prior[1]) for _, log_p, prior in drawn_rates(fit, data, few))
     odds, shares = map(np.array, zip(*drawn, strict=True))

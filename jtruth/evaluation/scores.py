@@ -1,11 +1,8 @@
-"""How well does a score rank, judged by noisy labels? ROC, precision-recall, their areas.
+"""Evaluate scores by noisy labels: ROC and precision-recall curves, and the areas under them.
 
-Scores are cut into bins of about equal numbers of samples, and the bin is the symbol that the classifier
-"predicts" (`score_tables`). Curves of every kind give the distribution of a number of the curve, `dist(of)`,
-and bands.
-
-Scores of each class are judged one against the rest, in a table whose other rows are added up. Averages of
-areas take the classes to vary together entirely (the same quantile of each): the widest that is possible.
+Scores are cut into bins of about equal size; the bin is the classifier's symbol (`score_tables`). Scores of
+each class are evaluated one against the rest, in a table whose other rows are added up. Averages of areas
+assume fully dependent classes (the same quantile of each), which gives the widest interval.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -25,8 +22,8 @@ from jtruth.answers.data import dist_row, plain_json
 from jtruth.answers.require import Gate, Quantity, one_of, require
 from jtruth.evaluation import calibrated, inputs, one_judge, parts
 from jtruth.evaluation import score_tables as tables
-from jtruth.evaluation.assumptions.model_error import rests_on
-from jtruth.evaluation.assumptions.registry import ASSUMPTIONS, INDEPENDENT, granted
+from jtruth.evaluation.assumptions.model_error import width_assumption
+from jtruth.evaluation.assumptions.registry import ASSUMPTIONS, INDEPENDENT, assumption_of
 from jtruth.evaluation.checks import first_look
 from jtruth.evaluation.checks.of_labels import REFUSED, refusal
 from jtruth.evaluation.gold.tables import BY_GOLD
@@ -44,7 +41,7 @@ AnyCurves = Curves | tables.PredictiveCurves
 
 @dataclass(frozen=True, repr=False)
 class ScoreEvaluation(Answer):
-    """What `evaluate_scores` found; print it."""
+    """The result of `evaluate_scores`; print it."""
 
     auc: Estimate  # area under the ROC curve, ties within a bin counted half
     average_precision: Estimate
@@ -59,26 +56,26 @@ class ScoreEvaluation(Answer):
     key: Stated
     interval_kind: str = "posterior"  # or "predictive"
     num_gold: int = 0
-    num_calibration: int = 0  # verified items of other data, which say how the judges err
+    num_calibration: int = 0  # verified items of other data, for the error rates
     target: str = parts.POPULATION  # or "in-sample"
-    asked: tuple[AtThreshold, ...] = ()  # what a threshold and a cost that were stated bring
-    checks: tuple[parts.Check, ...] = ()  # alarms that stand above the answer
+    asked: tuple[AtThreshold, ...] = ()  # at the requested threshold, and of the lowest cost
+    checks: tuple[parts.Check, ...] = ()
     positive_chosen: str = ""  # how the positive class was, in words
     classes: tuple[str, ...] = ()
 
     @property
     def assumptions(self) -> tuple[parts.Assumption, ...]:
-        """What each reading of the labels says, where the answer is predictive and not all are refused."""
+        """Areas under each base model of a predictive result; empty if the checks reject all models."""
         if not isinstance(self.curves, tables.PredictiveCurves) or REFUSED in self.warnings:
             return ()
         return tuple(
             parts.Assumption(name, ASSUMPTIONS[name].sentence, {n: getattr(one, n) for n in AREAS}, None, one)
-            for name, one in self.curves.readings.items()
+            for name, one in self.curves.by_model.items()
         )
 
     @property
     def in_sample(self) -> "ScoreEvaluation":
-        """The same answer about the samples at hand (without what was asked at a threshold)."""
+        """The same result for these samples, without rows for a threshold."""
         if self.target == parts.IN_SAMPLE:
             return self
         areas = {name: self.counted.dist(attrgetter(name)) for name in AREAS}
@@ -86,34 +83,34 @@ class ScoreEvaluation(Answer):
 
     @property
     def thresholds(self) -> Float[np.ndarray, " thresholds"]:
-        """Scores at which the curve has points, from above all (infinite) to below all."""
+        """Scores at the points of the curve, from above all (infinite) to below all."""
         above = np.full(self.curves.num_thresholds - 1 - self.edges.size, np.inf)
         return np.concatenate([above, self.edges[::-1], [-np.inf]])
 
     @property
     def auc_of_scores(self) -> tuple[float, float]:
-        """Interval of the area of the scores themselves: that of the bins, widened by what bins can hide."""
+        """Interval of the AUC without bins: that of the bins, widened by the largest binning error."""
         low, high = self.auc.interval(self.level)
         return max(low - self.hidden, 0.0), min(high + self.hidden, 1.0)
 
     def dist(
         self, of: Callable[[Curves], DrawsEstimate], bounds: tuple[Number, Number] = (0, 1)
     ) -> DrawsEstimate:
-        """A number of the curve; its mean is given as that of the samples at hand."""
+        """Distribution of a number of the curve; its mean is that of these samples."""
         return _about(self.curves, self.counted, of, bounds)
 
     def partial_auc(self, most: Number) -> Estimate:
-        """Mean recall over the false-alarm rates up to `most`, see `Curves.partial_auc`."""
+        """Mean recall over the false-alarm rates up to `most`; see `Curves.partial_auc`."""
         return self.dist(lambda c: c.partial_auc(most))
 
     def at_threshold(self, threshold: Number, cost: tuple[Number, Number] | None = None) -> AtThreshold:
-        """What predicting positive at or above one of `thresholds` brings.
+        """Metrics of predicting positive at or above one of `thresholds`.
 
-        `cost`: of a false positive and of a false negative. `evaluate_scores(threshold=...)` makes any number
-        a threshold.
+        `cost` is of a false positive and of a false negative. `evaluate_scores(threshold=...)` makes any
+        number a threshold.
 
         Raises:
-            ValueError: a threshold inside a bin, or costs that cannot be.
+            ValueError: a threshold inside a bin, or invalid costs.
         """
         place = np.flatnonzero(self.thresholds == threshold)
         if not place.size:
@@ -124,10 +121,9 @@ class ScoreEvaluation(Answer):
         return self._at(int(place[-1]), None if cost is None else checked_cost(cost))
 
     def best_threshold(self, cost: tuple[Number, Number]) -> AtThreshold:
-        """The threshold of the lowest expected cost of false positives and false negatives."""
+        """Threshold with the lowest expected cost of false positives and false negatives."""
         each, (fp, fn) = range(self.curves.num_thresholds), checked_cost(cost)
-        dist = self.dist
-        means = [dist(lambda c, k=k: c.cost_at(k, fp, fn), (0, max(fp, fn))).mean for k in each]
+        means = [self.dist(lambda c, k=k: c.cost_at(k, fp, fn), (0, max(fp, fn))).mean for k in each]
         cheapest = self._at(int(np.argmin(means)), (fp, fn))
         if not isinstance(self.curves, Curves):
             return cheapest  # a predictive distribution has no draws of whole curves
@@ -137,26 +133,23 @@ class ScoreEvaluation(Answer):
         return cheapest._replace(cheapest=(low, high))
 
     def _at(self, k: int, cost: tuple[Number, Number] | None) -> AtThreshold:
-        dist = self.dist
-        rates = (
-            dist(lambda c, name=name: c.at(name, k))
-            for name in ("false_alarm", "detection", "precision", "accuracy", "specificity")
-        )
-        mean = None if cost is None else dist(lambda c: c.cost_at(k, *cost), (0, max(cost)))
+        names = ("false_alarm", "detection", "precision", "accuracy", "specificity")
+        rates = (self.dist(lambda c, name=name: c.at(name, k)) for name in names)
+        mean = None if cost is None else self.dist(lambda c: c.cost_at(k, *cost), (0, max(cost)))
         return AtThreshold(float(self.thresholds[k]), *rates, cost=mean)
 
     @property
     def quantities(self) -> dict[str, Quantity]:
-        """What may be required: the areas, and rates at the threshold that was asked for."""
+        """Numbers for requirements: the areas, and rates at the threshold."""
         areas = {name: getattr(self, name) for name in AREAS}
         return tables.quantities(areas, self.counted.dist(attrgetter("share")).mean, self.asked[:1])
 
     def require(self, *requirements: str, confidence: float = 0.95) -> Gate:
-        """The verdict on "auc >= .8", or "recall >= .9" at the threshold; see `jtruth.answers.require`."""
+        """Check "auc >= .8", or "recall >= .9" at the threshold; see `jtruth.answers.require`."""
         return require(self, one_of(self.quantities), requirements, confidence, self.num_gold, "auc >= .8")
 
     def blocks(self) -> Document:
-        """The question, the answer and what stands behind it, for all faces."""
+        """Build the document of the result."""
         kind = parts.interval_title(self.level, self.interval_kind)
         areas = {name: _area(getattr(self, name), self.level) for name in AREAS}
         in_sample = {name: _area(self.counted.dist(attrgetter(name)), self.level) for name in AREAS}
@@ -170,9 +163,8 @@ class ScoreEvaluation(Answer):
             note = f"Binning error of the area: at most {self.hidden:.3f}; the area without bins lies in "
             note += f"[{low:.3f}, {high:.3f}]."
         known = [n for n in (*AT, "cost") if any(getattr(one, n) is not None for one in self.asked)]
-        columns = tuple(
-            dist_column(name, one_judge.NAMES.get(name, name.replace("_", " "))) for name in known
-        )
+        titles = {name: one_judge.NAMES.get(name, name.replace("_", " ")) for name in known}
+        columns = tuple(dist_column(name, title) for name, title in titles.items())
         asked = [one.row(self.level) for one in self.asked]
         cheapest = any(one.cheapest is not None for one in self.asked)
         title = "Metrics at a threshold" + (" (lowest expected cost)" if cheapest else "")
@@ -194,12 +186,11 @@ class ScoreEvaluation(Answer):
         about = f"{self.edges.size + 1} bins of scores; key {self.key}"
         lines = (positive_line(self.classes, self.positive, self.positive_chosen),
                  *(one.sentence(self.level) for one in self.asked))  # fmt: skip
-        alarms = parts.first_lines(self.checks, self.warnings)
-        return Document("How well do the scores rank?", about, sentence, blocks, alarms, lines=lines)
+        return Document("How well do the scores rank?", about, sentence, blocks, lines=lines)
 
 
 def score_curves(evaluations: Mapping[str, ScoreEvaluation]) -> list[Curve]:
-    """Both curves, each with its bands."""
+    """ROC and precision-recall curves with their bands."""
 
     def points(band: Band) -> dict[str, Any]:
         return {name: plain_json(values) for name, values in band._asdict().items() if name != "level"}
@@ -219,19 +210,19 @@ def _area(dist: Estimate, level: float) -> dict[str, Any]:
 
 
 AVERAGES = ("macro", "weighted")
-_MOST_CURVES = 6  # that can be told apart
+_MOST_CURVES = 6  # that can be distinguished
 
 
 @dataclass(frozen=True, repr=False)
 class ClassScores(Answer):
-    """What `evaluate_class_scores` found; print it."""
+    """The result of `evaluate_class_scores`; print it."""
 
     each: Mapping[str, ScoreEvaluation]  # by class, against the rest
     auc: Mapping[str, Estimate]  # "macro" and "weighted" averages over the classes
     average_precision: Mapping[str, Estimate]
     weights: Mapping[str, float]  # of the weighted average: shares of the classes, posterior means
     key: Stated
-    checks: tuple[parts.Check, ...] = ()  # alarms that stand above the answer
+    checks: tuple[parts.Check, ...] = ()
     warnings: tuple[str, ...] = ()  # what is doubtful about any of the classes
 
     @property
@@ -241,20 +232,20 @@ class ClassScores(Answer):
 
     @property
     def interval_kind(self) -> str:
-        """A posterior, or predictive."""
+        """Posterior or predictive."""
         return next(iter(self.each.values())).interval_kind
 
     def require(self, *requirements: str, confidence: float = 0.95) -> Gate:
-        """The verdict on "auc >= .8", the mean of all classes, or "auc[cat] >= .8"."""
+        """Check "auc >= .8", the mean of all classes, or "auc[cat] >= .8"."""
         found = {f"{area}[{c}]": one.quantities[area] for c, one in self.each.items() for area in AREAS}
-        for area in AREAS:  # as if its items were those of the class of which they say least
+        for area in AREAS:  # as if all items were of its least informative class
             most = max(q.variance for name, q in found.items() if name.startswith(area))
             found[area] = Quantity(getattr(self, area)["macro"], most)
         num_gold = next(iter(self.each.values())).num_gold
         return require(self, one_of(found), requirements, confidence, num_gold, "auc >= .8")
 
     def blocks(self) -> Document:
-        """The question, the answer and what stands behind it, for all faces."""
+        """Build the document of the result."""
         first, level = next(iter(self.each.values())), self.level
         kind = parts.interval_title(level, first.interval_kind)
         averages = {n: {a: _area(dist, level) for a, dist in getattr(self, n).items()} for n in AREAS}
@@ -276,15 +267,11 @@ class ClassScores(Answer):
                   each={name: one.to_dict() for name, one in self.each.items()}),
         )  # fmt: skip
         text = parts.interval_text(self.auc["macro"], level)
-        what, about = (
-            "The mean area under the ROC curve (one class against the rest)",
-            parts.ABOUT[first.target],
-        )
-        truth = parts.taken_as_true(first.num_gold, first.num_calibration)
-        sentence = f"{what} is {text} {about} ({kind}; {truth})."
+        what = "The mean area under the ROC curve (one class against the rest)"
+        truth = f"({kind}; {parts.taken_as_true(first.num_gold, first.num_calibration)})"
+        sentence = f"{what} is {text} {parts.ABOUT[first.target]} {truth}."
         about = f"{len(self.each)} classes; key {self.key}"
-        alarms = parts.first_lines(self.checks, self.warnings)
-        return Document("How well do the scores rank?", about, sentence, blocks, alarms)
+        return Document("How well do the scores rank?", about, sentence, blocks)
 
 
 def evaluate_scores(
@@ -299,28 +286,28 @@ def evaluate_scores(
     target: str = parts.POPULATION,
     **how: Unpack[Judging],
 ) -> ScoreEvaluation:
-    """How well does a score separate two classes, judged by noisy labels?
+    """Evaluate how well a score separates two classes, by noisy labels.
 
     Args:
-        scores: (samples,) finite numbers, larger for the positive class; matched by task ids where they have
+        scores: (samples,) finite numbers, larger for the positive class; matched by task ids if they have
             some.
         labels: `Labels`, or the array log p(z_i | y_i = c) of shape (samples, 2).
-        bins: most bins of scores, 2 to 200.
-        threshold: a decision to judge: positive at or above this score.
-        cost: of a false positive and of a false negative; the threshold of the lowest cost is looked for.
+        bins: maximum number of bins of scores, 2 to 200.
+        threshold: threshold to evaluate: positive at or above this score.
+        cost: of a false positive and of a false negative; adds the threshold of the lowest cost.
         calibration: as for `evaluate`; the score is independent of the labelers given the class.
-        positive: code or name of the class that high scores speak for; if None chosen as by `evaluate`.
+        positive: code or name of the class with high scores; chosen as by `evaluate` if None.
         target: "population", new samples of the same kind, or "in-sample", these samples.
-        how: see `Judging`; the prior is needed where the noise is known.
+        how: see `Judging`; known noise needs the prior.
 
     Raises:
-        ValueError: scores that are no finite numbers, other than two classes, costs or a threshold that
-            cannot be, or unusable labels.
+        ValueError: scores that are no finite numbers, not two classes, invalid costs or threshold, or
+            unusable labels.
 
-    Nominal 95 % of the AUC held .93 to .98 in nine simulated settings of known noise (one and five labels,
-    10 and 40 bins, half and a twentieth of positives), .90 where a part of the positives ranks below all
-    negatives, and .82 on 88 samples of a real set with one label each. The answer says where another prior
-    of the bins would move it (`benchmarks/curves.py`).
+    Nominal 95 % intervals of the AUC covered .93 to .98 in nine simulated settings with known noise (one and
+    five labels, 10 and 40 bins, half and a twentieth of positives). They covered .90 if some positives rank
+    below all negatives, and .82 on 88 samples of a real set with one label each. A warning says if another
+    prior of the bins changes the result (`benchmarks/curves.py`).
 
     >>> import jtruth as jt
     >>> z = np.array([[1, 1], [0, 0], [1, 0], [0, 0], [1, 1], [0, 0]])
@@ -359,7 +346,6 @@ def evaluate_scores(
 def _read(
     asked: str, labels: Any, calibration: Any, target: str, how: Judging, positive: Any = None
 ) -> tuple[inputs.Inputs, calibrated.Calibrated | None]:
-    """Checked input, and what items judged elsewhere say of it, if there are any."""
     choose("target", target, parts.TARGETS)
     if calibration is not None:
         labels, calibration = calibrated.together(labels, calibration, **how)
@@ -375,7 +361,7 @@ def judged(
     data: inputs.Inputs, values: Float[np.ndarray, " samples"], bins: int, threshold: Number | None = None,
     found: calibrated.Calibrated | None = None,
 ) -> ScoreEvaluation:  # fmt: skip
-    """The answer for the class `data.positive` against the rest; `found` by a calibration."""
+    """The result for the class `data.positive` against the rest; `found` by a calibration."""
     learned = data.open and found is None
     opinion = first_look.labels_opinion(data)[:, data.positive] if learned else None
     edges = tables.bin_edges(values, min(bins, tables.BINS) if learned else bins, opinion)
@@ -391,12 +377,12 @@ def judged(
         assumed = ""
     elif not data.open:
         drawn, doubts = tables.score_tables(data, coded, values)
-        whole, assumed = curves(against_rest(drawn, data.positive)), granted(INDEPENDENT)
+        whole, assumed = curves(against_rest(drawn, data.positive)), assumption_of(INDEPENDENT)
     else:
         whole, doubts = tables.learned_curves(data, coded)
         assumed = BY_GOLD
         if not data.num_gold:
-            kind, assumed = parts.PREDICTIVE, rests_on(data.labelers_are)
+            kind, assumed = parts.PREDICTIVE, width_assumption(data.labelers_are)
             doubts = (*refusal(data.own_labels(), data.key), *doubts)
     counted = whole
     if data.target == parts.POPULATION:
@@ -422,7 +408,7 @@ def _about(
 
 
 def _at_or_above(values: np.ndarray, threshold: Number) -> float:
-    """The lowest score that is positive there: a threshold that is one of the scores; infinite: none is."""
+    """The lowest score at or above a threshold; infinite if there is none."""
     return float(values[values >= threshold].min(initial=np.inf))
 
 
@@ -430,13 +416,13 @@ def evaluate_class_scores(
     scores: Any, labels: Labels | np.ndarray | Array, *, bins: int = 8, calibration: Any = None,
     target: str = parts.POPULATION, **how: Unpack[Judging],
 ) -> ClassScores:  # fmt: skip
-    """How well does a column of scores for each class separate it from the rest, judged by noisy labels?
+    """Evaluate how well a column of scores for each class separates it from the rest, by noisy labels.
 
     Args:
         scores: (samples, classes) finite numbers, in the order of the classes; rows of a frame are matched by
             task id, its columns by class.
         labels: `Labels`, or the array log p(z_i | y_i = c) of shape (samples, classes).
-        bins: most bins of a column.
+        bins: maximum number of bins of a column.
         calibration: as for `evaluate_scores`.
         target: "population", new samples of the same kind, or "in-sample", these samples.
         how: as for `evaluate_scores`. Each class is fitted by itself.
@@ -475,10 +461,8 @@ def evaluate_class_scores(
               *(found.basis["checks"] if found else ()))  # fmt: skip
     weights = np.array([one.counted.dist(attrgetter("share")).mean for one in by_class.values()])
     shares = {"macro": np.full(weights.size, 1 / weights.size), "weighted": weights / weights.sum()}
-    auc, precision = (
-        {name: _average(list(by_class.values()), attrgetter(area), share) for name, share in shares.items()}
-        for area in AREAS
-    )
+    each = list(by_class.values())
+    auc, precision = ({n: _average(each, attrgetter(area), w) for n, w in shares.items()} for area in AREAS)
     named = dict(zip(by_class, shares["weighted"].tolist(), strict=True))
     doubts = dict.fromkeys(text for one in by_class.values() for text in one.warnings)
     return ClassScores(by_class, auc, precision, named, data.stated, alarms, tuple(doubts))
@@ -489,7 +473,7 @@ def _average(
     of: Callable[[Curves], DrawsEstimate],
     weights: Float[np.ndarray, " classes"],
 ) -> DrawsEstimate:
-    """Weighted mean of the same quantile of every class's distribution; NaN where one is never defined."""
+    """Weighted mean of the same quantile of every class's distribution; NaN if one is never defined."""
     dists = [one.dist(of) for one in each]
     known = [dist.draws[~np.isnan(dist.draws)] for dist in dists]
     places = (np.arange(4000) + 0.5) / 4000

@@ -428,7 +428,7 @@ def read_shard(
 
     labels = _mesh.together(made)
     _mesh.no_common("tasks", [str(name) for name in labels.tasks or ()])
-    idle = ("gave no label", "classes never occur")
+    idle = (*check.IDLE, *check.ABSENT)
     kept = tuple(note for note in labels.notes if not any(words in note for words in idle))
     return replace(labels, notes=(*rows.notes, *kept))
 

@@ -102,7 +102,8 @@ def read_predictions(
         y_pred = codes[rows]
         remarks += _against_probabilities(table, column, y_pred, read.probabilities)
     number = np.bincount(y_pred, minlength=labels.num_classes)
-    unused = check.unused(number, labels.class_names, "classes are never predicted")
+    names = labels.class_names
+    unused = check.unused(number, names, "class is never predicted", "classes are never predicted")
     if plan.pass_at is not None and number.max() == y_pred.size > 1:
         name = labels.class_names[y_pred[0]]
         text = f"every prediction is {name!r} after the cut at {plan.pass_at}: do the scales differ?"

@@ -1,4 +1,4 @@
-"""Which of two systems do people or judges prefer? Win rates, position bias, strengths of several systems."""
+"""Compare systems by pairwise preferences: win rates, position bias, strengths of several systems."""
 
 from jtruth.pairwise.answer import Preferences, preferences
 from jtruth.pairwise.reading import Comparisons, read_preferences

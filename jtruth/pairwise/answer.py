@@ -1,10 +1,8 @@
-"""Which system is preferred, and how far can the judges be trusted? `preferences` and its answer.
+"""`preferences`: win rates of systems, errors of judges, and strengths of several systems.
 
-Every number is about new comparisons. Answers as given: questions are drawn anew, and of a judge who saw both
-orders each order counts half (`judges`). What is true of two systems: verified preferences correct the
-answers, or estimates from the answers are widened by the errors that such estimates had on public data
-(`jtruth.evaluation.gold.shares`); a judge who saw both orders has error rates of his own in each. Of several
-systems: strengths (`strengths`).
+Every number is about new comparisons. Answers as given: each order that a judge saw counts half (`judges`).
+True win rates of two systems: verified preferences correct the answers, or estimates are widened by their
+errors on public data (`jtruth.evaluation.gold.shares`). Several systems: strengths (`strengths`).
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -34,7 +32,7 @@ from jtruth.stats.estimates import check_level
 
 _MOST_PAIRS, _MOST_JUDGES, _MOST_RANKS = 500, 200, 12
 TRUTH, _ALLOWING = "truth", "allowing for judge errors"
-_NO_MODEL = NO_MODEL.partition(" ({}")[0]  # true of judges' answers alone, which are not asked beside gold
+_NO_MODEL = NO_MODEL.partition(" ({}")[0]  # only about judges' answers, which are not used with gold
 AS_GIVEN = "answers as given, not corrected for the judges' errors"
 NOT_CORRECTED = (
     "Strengths are not corrected for the judges' errors: that needs gold, or three answers per comparison."
@@ -60,7 +58,7 @@ class Preferences(Answer):
     comparisons: Comparisons
 
     def blocks(self) -> Document:
-        """The question, the answer and what stands behind it, for all faces."""
+        """Build the document of the result."""
         found, kind = self.comparisons, f"{100 * self.level:g} % intervals"
         names, several = list(map(plain, self.systems)), len(self.systems) > 2
         answers, ranks = Column("num_answers", "answers"), range(1, len(names) + 1)
@@ -104,7 +102,6 @@ class Preferences(Answer):
         return Document("Which system is preferred?", about, self._sentence(), blocks)
 
     def _sentence(self) -> str:
-        """Who wins, with its probability; nobody where the answers say so."""
         if self.rule == "answers" and (self.comparisons.answer == TIE).all():
             return "Every answer is a tie: nothing distinguishes the systems."
         if self.strengths:
@@ -128,7 +125,6 @@ class Preferences(Answer):
 
 
 def _turned(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The same win rate, of the other system."""
     more = {"in_sample": 1 - row["in_sample"]} if "in_sample" in row else {}
     turned = {k: 1 - row[other] for k, other in (("mean", "mean"), ("low", "high"), ("high", "low"))}
     better = {"probability_better": 1 - row["probability_better"]}
@@ -153,15 +149,15 @@ def preferences(
         data: a file or data frame of comparisons, or `Comparisons`.
         key: a whole number or a JAX key; 0 if None.
         gold: verified preferences, "column:NAME", "worker:NAME" or a table; see `read_preferences`.
-        assume: "independent" if you can vouch that judges err independently; else estimates are widened.
+        assume: "independent" if judges err independently; else estimates are widened.
         labelers_are: "people", "experts", "llm_judges" or None, as for `evaluate`.
-        correct: whether strengths are of what is true, by the judges' error rates, or of the answers as
-            given; None: of what is true where there are verified preferences.
+        correct: whether strengths are corrected by the judges' error rates, or of the answers as given; None:
+            corrected if there are verified preferences.
         level: probability of the printed intervals.
         reading: systems, order, plan and sep of `read_preferences`.
 
     Raises:
-        ValueError: input that cannot be used.
+        ValueError: unusable input.
 
     >>> import pandas as pd
     >>> table = pd.DataFrame({"question": range(40), "model_a": "x", "model_b": "y",
@@ -197,9 +193,10 @@ def preferences(
     pairs = len(np.unique(found.pair, axis=0)) if rows else 0
     for many, most_rows, what in ((len(found.judges), len(judges), "judges"), (pairs, len(wins), "pairs")):
         notes += [f"The table shows {most_rows} of {many} {what}."] * (most_rows < many)
+    assumed = _ASSUMED.get(rule) or model_error.width_assumption(kind)
     return Preferences(
-        level, found.systems, rule, _ASSUMED.get(rule) or model_error.rests_on(kind), wins, rows, order,
-        judges, of_judges.matrix_rows(labels, matrices, level),
+        level, found.systems, rule, assumed, wins, rows, order, judges,
+        of_judges.matrix_rows(labels, matrices, level),
         "verified preferences" if has_gold else "if judges err independently",
         (*of_judges.remarks(found, judges), *notes, *found.notes), stated(key), found,
     )  # fmt: skip
@@ -212,7 +209,7 @@ _ASSUMED = {"answers": AS_GIVEN, "post-stratification": POST_STRATIFIED,
 def _what_is_true(
     found: Comparisons, labels: Labels, gold: np.ndarray | None, asked: dict[str, Any], rng: Any
 ) -> tuple[str, DrawsEstimate | None, Any, list[str]]:
-    """(rule, win rate of new comparisons, posterior of the judges' error rates, doubts)."""
+    """(rule, win rate of new comparisons, posterior of the judges' error rates, warnings)."""
     if gold is None and too_few_labels(labels):
         return "answers", None, None, []
     if gold is not None or asked["assume"]:
@@ -226,7 +223,7 @@ def _what_is_true(
         return answer.rule, dist, None if by_gold else answer.source, doubts
     data = read_labels_alone(labels, key=asked["key"], labelers_are=asked["labelers_are"])
     fit = ranges.labels_fit(data)
-    members, doubts = ranges.readings(data, asked["key"], known={INDEPENDENT: fit}, keep_all=True)
+    members, doubts = ranges.base_models(data, asked["key"], known={INDEPENDENT: fit}, keep_all=True)
     drawn = {m.name: new_win_rates(m.posterior.counts.sum(axis=2), found, rng) for m in members}
     if not fit.usable or not drawn:
         return "answers", None, None, doubts
@@ -237,10 +234,7 @@ def _win_rows(
     found: Comparisons, dist: DrawsEstimate | None, true: Strengths | None, judges: list[int],
     rng: np.random.Generator, level: float,
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
-    """Win rate of the first system: what is true, all answers, each judge; of several systems each pair.
-
-    Of a pair it is that of the answers, or of what is true by the strengths.
-    """
+    """Win rates of the first system: true, by all answers, by each judge; with several systems by pair."""
     code, every = found.pair[found.item], np.arange(len(found.item))
     if len(found.systems) > 2:
         for a, b in np.unique(code, axis=0)[:_MOST_PAIRS].tolist():
@@ -260,7 +254,7 @@ def _win_rows(
 
 
 def _by_rank(rows: Iterable[dict[str, Any]], ranked: list[str]) -> tuple[dict[str, Any], ...]:
-    """Pairs from the strongest system down, each with the win rate of the stronger."""
+    """Pairs from the strongest system down, each with the win rate of the stronger one."""
     place = {name: k for k, name in enumerate(ranked)}
     rows = [row if place[row["system"]] < place[row["against"]] else _turned(row) for row in rows]
     rows.sort(key=lambda row: (place[row["system"]], place[row["against"]]))
@@ -268,7 +262,7 @@ def _by_rank(rows: Iterable[dict[str, Any]], ranked: list[str]) -> tuple[dict[st
 
 
 def _of_the_better(rows: tuple[dict[str, Any], ...]) -> tuple[dict[str, Any], ...]:
-    """All rows about the system that wins in the headline, of equal ones the first."""
+    """All rows for the system that wins in the headline, the first if they are equal."""
     return rows if round(rows[0]["mean"], 2) >= 0.5 else tuple(map(_turned, rows))
 
 

@@ -1,7 +1,7 @@
-"""Which columns of a table of comparisons are which, and what their cells say.
+"""Roles of the columns of a table of comparisons, and the meaning of their cells.
 
-What was said of columns goes first, then their names, then what the cells hold: two columns of the same few
-names, different in each row, are the systems, whatever they are called.
+Named columns come first, then columns with known names, then those with matching cells: two columns of the
+same few names, different in each row, are the systems.
 """
 
 import re
@@ -50,7 +50,7 @@ ONE_LABEL = "Give label=... (at the command line --label NAME)"
 
 
 class Roles(NamedTuple):
-    """Which column is which; the answers are "one" column, of "judges", "orders", "flags", or "won"."""
+    """Roles of columns; the answers are "one" column, of "judges", "orders", "flags", or "won"."""
 
     systems: tuple[str, str] | None
     answers: tuple[str, ...]
@@ -63,8 +63,8 @@ class Roles(NamedTuple):
 def roles_of(
     columns: Columns, plan: FilePlan, systems: tuple[str, ...] = (), order: str | None = None
 ) -> tuple[Roles, list[str]]:
-    """Columns by what was said, by their names, by their cells; and what a person should know of them."""
-    _check_said(columns, plan, systems, order)
+    """Columns by the options, by their names, by their cells; and notes."""
+    _check_columns(columns, plan, systems, order)
     named = (systems[0], systems[1]) if systems else _pair_by_names(columns)
     pair = named or _pair_by_cells(columns)
     rest = [name for name in columns.free if name not in (pair or ())]
@@ -97,12 +97,12 @@ def _named(names: Sequence[str], words: Iterable[str]) -> str | None:
 
 
 def pair_of(columns: Columns) -> tuple[str, str] | None:
-    """The two columns that name the systems, by their names or by their cells."""
+    """The two columns with the systems, by their names or by their cells."""
     return _pair_by_names(columns) or _pair_by_cells(columns)
 
 
 def compares(table: TextTable) -> bool:
-    """Whether this is clearly a table of comparisons: two systems in each row, and which of them won."""
+    """Whether this is clearly a table of comparisons: two systems in each row, and the winner."""
     columns = Columns(table)
     plain = {_plain(name) for name in columns.header}
     export = {"task", "worker", "label"} <= plain and plain & {"pair", "against"}  # as they are read
@@ -118,7 +118,7 @@ def compares(table: TextTable) -> bool:
 
 
 def _pair_by_names(columns: Columns) -> tuple[str, str] | None:
-    """Two columns of systems: model_a and model_b, generator_1 and generator_2, others whose names repeat."""
+    """Two columns of systems: model_a and model_b, generator_1 and generator_2, other repeated names."""
     plain, won = {_plain(name): name for name in columns.header}, _named(columns.header, _WINNER)
     stems = [(one.removesuffix(a).removesuffix("s"), one, one.removesuffix(a) + b)
              for a, b in _ENDS for one in plain if one.endswith(a)]  # fmt: skip
@@ -131,11 +131,10 @@ def _pair_by_names(columns: Columns) -> tuple[str, str] | None:
     return known[0] if known else next(others, None)
 
 
-def _check_said(columns: Columns, plan: FilePlan, systems: tuple[str, ...], order: str | None) -> None:
-    """Refuse names that are no columns."""
-    said = {"systems": systems, "task": plan.task, "order": (order,), "worker": (plan.worker,),
+def _check_columns(columns: Columns, plan: FilePlan, systems: tuple[str, ...], order: str | None) -> None:
+    given = {"systems": systems, "task": plan.task, "order": (order,), "worker": (plan.worker,),
             "label": (plan.label,), "labelers": plan.labelers}  # fmt: skip
-    for role, names in said.items():
+    for role, names in given.items():
         for name in names or ():
             if name is not None:
                 check_columns(columns.header, {role: name}, columns.table.source)
@@ -143,15 +142,14 @@ def _check_said(columns: Columns, plan: FilePlan, systems: tuple[str, ...], orde
         raise ValueError(f"systems lists {len(systems)} columns; give the two that hold the systems")
 
 
-def _order(columns: Columns, rest: list[str], pair: tuple[str, str] | None, said: str | None) -> str | None:
-    """The column that says who was shown first."""
-    if said is None:
+def _order(columns: Columns, rest: list[str], pair: tuple[str, str] | None, given: str | None) -> str | None:
+    if given is None:
         return next((n for n in rest if _called_order(n) and _is_order(columns, n, pair)), None)
-    if not _is_order(columns, said, pair):
-        text = f"column {said!r} holds {quoted(columns.values(said))}, which do not show which came first"
+    if not _is_order(columns, given, pair):
+        text = f"column {given!r} holds {quoted(columns.values(given))}, which do not show which came first"
         advice = "Write AB and BA, no and yes (swapped), or the name of the system"
         raise ValueError(columns.table.source.says(f"{text}. {advice}"))
-    return said
+    return given
 
 
 def _called_order(name: str) -> bool:
@@ -159,36 +157,33 @@ def _called_order(name: str) -> bool:
 
 
 def _pair_by_cells(columns: Columns) -> tuple[str, str] | None:
-    """Two columns of a few names, different in each row: the same in both, or the winner's among them."""
+    """Two columns of a few names, different in each row: the same in both, or with the winners' names."""
     named = {*_WINNER, *_QUESTION, *(word for some in _WON for word in some)}
-    for a, b in combinations(
-        [n for n in columns.free if _plain(n) not in named and _may_name(columns, n)], 2
-    ):
+    free = [n for n in columns.free if _plain(n) not in named and _may_name(columns, n)]
+    for a, b in combinations(free, 2):
         differ = sum(x.strip() != y.strip() for x, y in zip(columns[a], columns[b], strict=True))
         if differ < _MOSTLY * columns.size:
             continue
         one, two = set(columns.values(a)), set(columns.values(b))
         won = [n for n in columns.free if n not in (a, b) and _says_who(columns, n, (a, b))]
-        if won and (
-            len(one & two) >= min(len(one), len(two), 2) or not all(_all_say(columns, n) for n in won)
-        ):
+        alike = len(one & two) >= min(len(one), len(two), 2)
+        if won and (alike or not all(_all_say(columns, n) for n in won)):
             return a, b
     return None
 
 
 def _may_name(columns: Columns, name: str) -> bool:
-    """Whether a column holds a few names that come again: no numbers, texts, verdicts or judges."""
+    """Whether a column has a few repeated names: no numbers, texts, verdicts or judges."""
     words = columns.values(name)
     if not 0 < len(words) <= columns.size / 2 or columns.is_text_or_time(name) or columns.numbers(name):
         return False
-    other = (
-        column_called("worker", [name]) or role_of(name) == "gold" or is_rater(name) or _called_order(name)
-    )
-    return not (other or any(code_of(word) == TIE for word in words) or _all_say(columns, name))
+    if column_called("worker", [name]) or role_of(name) == "gold" or is_rater(name) or _called_order(name):
+        return False
+    return not (any(code_of(word) == TIE for word in words) or _all_say(columns, name))
 
 
 def _says_who(columns: Columns, name: str, pair: tuple[str, str] | None) -> bool:
-    """Whether a column says who won: by side, or by the names of the two systems of its row."""
+    """Whether a column has the winner: by side, or by the names of the two systems of its row."""
     if _all_say(columns, name):
         return _plain(name) in _WINNER or not (columns.numbers(name) or is_beside(name))
     systems = {value.casefold() for one in pair or () for value in columns.values(one)}
@@ -202,7 +197,7 @@ def _says_who(columns: Columns, name: str, pair: tuple[str, str] | None) -> bool
 
 
 def people_of(columns: Columns, roles: Roles, judges: Sequence[str]) -> str:
-    """Verified preferences that stand in the file: a column or a judge called so, as they are asked for."""
+    """Verified preferences in the file: a column or a judge with such a name, as an option for `gold`."""
     used = {*roles.task, *(roles.systems or ()), roles.judge, roles.order}
     used |= set(roles.answers) if roles.how != "judges" else set()
     beside = [n for n in columns.header if n not in used and (called_human(n) or role_of(n) == "gold")]
@@ -213,7 +208,6 @@ def people_of(columns: Columns, roles: Roles, judges: Sequence[str]) -> str:
 
 
 def _all_say(columns: Columns, name: str) -> bool:
-    """Whether all cells say which of two is better."""
     words = columns.values(name)
     return bool(words) and all(code_of(word) is not None for word in words)
 
@@ -221,7 +215,6 @@ def _all_say(columns: Columns, name: str) -> bool:
 def _answers(
     columns: Columns, plan: FilePlan, rest: list[str], pair: tuple[str, str] | None, judge: str | None
 ) -> tuple[tuple[str, ...], str]:
-    """The columns of the winner, and what several of them are."""
     if plan.label or plan.labelers:
         return ((plan.label,), "one") if plan.label else (plan.labelers or (), "judges")
     free = [name for name in rest if role_of(name) not in ("gold", "derived")]
@@ -254,24 +247,24 @@ def _answers(
 
 
 def _votes(columns: Columns, free: list[str], plan: FilePlan) -> list[str]:
-    """Columns of judges: with numbers, or with the words that were mapped or two names of systems."""
-    raters, said = list(filter(is_rater, free)), set(map(str.casefold, plan.map or ()))
+    """Columns of judges: with numbers, or with the mapped words or two names of systems."""
+    raters, given = list(filter(is_rater, free)), set(map(str.casefold, plan.map or ()))
     words = {n: {w.casefold() for w in columns.values(n) if code_of(w) is None} for n in free}
-    systems = set().union(*(words[n] for n in raters)) - said
+    systems = set().union(*(words[n] for n in raters)) - given
     systems = systems if len(systems) == 2 else set()
-    judge = {n: words[n] <= said | systems or columns.numbers(n) for n in raters}
+    judge = {n: words[n] <= given | systems or columns.numbers(n) for n in raters}
     return [n for n in free if judge.get(n, words[n] and words[n] <= systems)]
 
 
 def _is_order(columns: Columns, name: str, pair: tuple[str, str] | None) -> bool:
-    """Whether the cells of a column say who was shown first: AB and BA, true and false, names of systems."""
+    """Whether the cells of a column are orders: AB and BA, true and false, names of systems."""
     words = {value.casefold() for value in columns.values(name)}
     systems = {value.casefold() for one in pair or () for value in columns.values(one)}
     return bool(words) and (words <= _AS_WRITTEN | _EXCHANGED or words <= systems)
 
 
 def code_of(text: str) -> int | None:
-    """What a cell says: 0, 1 the system by its column, 3, 4 by its place, 2 tie, -1 nothing; None: not known.
+    """Code of a cell: 0, 1 a system by its column, 3, 4 by its place, 2 tie, -1 nothing; None: unknown.
 
     >>> [code_of(text) for text in ("model_a", "[[B]]", "tie (bothbad)", "A>>B", "response 2 better", "left")]
     [0, 1, 2, 0, 1, 3]
@@ -290,9 +283,9 @@ def code_of(text: str) -> int | None:
 
 def codes_of(columns: Columns, names: Sequence[str], plan: FilePlan) -> dict[str, tuple[int | None, str]]:
     """(code, word) of every different cell of these columns, in the words of the plan."""
-    said = {key.casefold(): name for key, name in (plan.map or {}).items()}
+    given = {key.casefold(): name for key, name in (plan.map or {}).items()}
     classes, silent = plan.classes or (), {word.casefold() for word in plan.silent}
-    words = {c: said.get(c.strip().casefold(), c.strip()) for name in names for c in columns[name]}
+    words = {c: given.get(c.strip().casefold(), c.strip()) for name in names for c in columns[name]}
     words |= {c: classes[int(w)] for c, w in words.items() if w.isdecimal() and int(w) < len(classes)}
     numbers = {number_in(word) for word in words.values() if says_something(word)}
     by_number = _by_number(numbers) if numbers and all(n == n for n in numbers) else {}
@@ -308,7 +301,7 @@ def codes_of(columns: Columns, names: Sequence[str], plan: FilePlan) -> dict[str
 
 
 def _by_number(numbers: set[float]) -> dict[float, int] | None:
-    """Codes of numbers of one usual sense: 1 to 2, the nearer one; 1, 0, -1; 1, 0 with .5 a tie."""
+    """Codes of numbers in a usual format: 1 to 2, the nearer one; 1, 0, -1; 1, 0 with .5 a tie."""
     if all(1 <= n <= 2 for n in numbers):
         return {n: TIE if n == 1.5 else int(n > 1.5) for n in numbers}
     for first, second, tie in ((1.0, -1.0, 0.0), (1.0, 0.0, 0.5)):
@@ -318,7 +311,7 @@ def _by_number(numbers: set[float]) -> dict[float, int] | None:
 
 
 def exchanged_in(cell: str, a: str, b: str, cells: set[str]) -> bool | None:
-    """Whether the system of column b was shown first; None: it is not said."""
+    """Whether the system of column b was shown first; None if unknown."""
     if cell in (a.casefold(), b.casefold()):
         return cell == b.casefold()
     if cell == "1":
@@ -327,7 +320,7 @@ def exchanged_in(cell: str, a: str, b: str, cells: set[str]) -> bool | None:
 
 
 def sides_of(columns: Columns, roles: Roles, plan: FilePlan) -> tuple[str, str]:
-    """Names of two systems that no column names, by the words of the answers."""
+    """Names of two systems without columns, by the words of the answers."""
     words = list(codes_of(columns, roles.answers, plan).values())
     names = list(dict.fromkeys(word for code, word in words if code is None))
     if len(names) == 2:

@@ -1,8 +1,7 @@
-"""Judges' win rates, position bias, agreement with themselves and error matrices, for new comparisons.
+"""Win rates, position bias, self-agreement and error matrices of judges, for new comparisons.
 
-Questions are drawn anew: with one answer a question that is the posterior Dirichlet(counts + 1/2), and where
-answers to one question hang together the Bayesian bootstrap of questions (Rubin 1981). Intervals have equal
-tails (`benchmarks/preferences.py`).
+Questions are drawn anew: with one answer a question by the posterior Dirichlet(counts + 1/2), with several by
+the Bayesian bootstrap of questions (Rubin 1981). Intervals have equal tails (`benchmarks/preferences.py`).
 """
 
 from typing import Any
@@ -16,7 +15,7 @@ from jtruth.pairwise.reading import NOBODY, Comparisons
 
 DRAWS = 4000
 _PSEUDO = 0.5  # of an answer of each kind
-_RARE = 0.1  # of the answers to a pair: an order that is rarer says too little to count half
+_RARE = 0.1  # of the answers to a pair: a rarer order does not count half
 SCORE = np.array([1.0, 0.0, 0.5])  # of first better, second better, tie
 ONE_ORDER = "Position bias{} is unknown. Ask again with the two answers swapped to measure it."
 NO_ORDER = "Position bias is unknown, because no column holds which came first (order=...)."
@@ -37,7 +36,7 @@ def called(name: str) -> str:
 
 
 def as_labels(found: Comparisons) -> tuple[Labels, Int[np.ndarray, " samples"]]:
-    """The answers as labels of comparisons, a judge who saw both orders as one labeler in each; and gold."""
+    """The answers as labels of comparisons, with a labeler for each order that a judge saw; and gold."""
     first, second, _ = classes = outcomes(found)
     names, worker = [], 2 * found.judge
     for j, name in enumerate(found.judges):
@@ -58,10 +57,7 @@ def new_win_rates(
     found: Comparisons,
     rng: np.random.Generator,
 ) -> Float[np.ndarray, " draws"]:
-    """Win rate of the first system in new comparisons, Dirichlet given the counts of each outcome.
-
-    Where questions have several comparisons (turns) counts are divided by the design effect of the answers.
-    """
+    """Win rate of the first system in new comparisons, Dirichlet given counts over their design effect."""
     number = np.bincount(found.item)
     score = np.bincount(found.item, SCORE[found.answer])[number > 0] / number[number > 0]
     apart = score - score.mean()
@@ -84,10 +80,7 @@ def _shares(
     blocks: tuple[int, int],
     weight: Float[np.ndarray, " rows"],
 ) -> Float[np.ndarray, "draws blocks columns"]:
-    """Shares of the columns of each block where questions are drawn anew; `column` counts through the blocks.
-
-    Each column of a block has half of a pseudo-question.
-    """
+    """Shares of the columns of each block with questions drawn anew, and half of a pseudo-question each."""
     number, place = np.unique(question, return_inverse=True)
     table = np.zeros((len(number), blocks[0] * blocks[1]))
     np.add.at(table, (place, column), weight)
@@ -102,10 +95,7 @@ def _shares(
 def by_order(
     found: Comparisons, rows: Int[np.ndarray, " rows"], rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    """Draws of the win rate of the first of a pair, with orders half and half; and of the answer shown first.
-
-    The second is None where no pair was shown in both orders, or in one of them hardly ever.
-    """
+    """Draws of the win rate of the first of a pair, orders half and half; and of the answer shown first."""
     item, order, answer = found.item[rows], found.exchanged[rows], found.answer[rows]
     pair = found.pair[item, 0] * len(found.systems) + found.pair[item, 1]
     question = found.question[item]
@@ -121,7 +111,7 @@ def by_order(
 
 
 def judge_row(found: Comparisons, j: int, rng: np.random.Generator, level: float) -> dict[str, Any]:
-    """Position bias of a judge, and agreement with himself where answers were exchanged."""
+    """Position bias of a judge, and self-agreement where answers were exchanged."""
     rows = np.flatnonzero(found.judge == j)
     shown = by_order(found, rows, rng)[1]
     given = np.full((2, len(found.names)), -1)
@@ -140,10 +130,7 @@ def judge_row(found: Comparisons, j: int, rng: np.random.Generator, level: float
 
 
 def remarks(found: Comparisons, rows: tuple[dict[str, Any], ...]) -> list[str]:
-    """What is to be said of judges: a bias that is clear, or that it cannot be measured; nothing verified.
-
-    The more judges, the more is asked of each: all of them together give a false alarm in one of 20 sets.
-    """
+    """Notes on position bias (one false alarm in 20 data sets, for all judges), and on verification."""
     notes, unknown = [], [row["judge"] for row in rows if row["first_shown"] is None]
     for row in rows:
         dist, p = row["first_shown"], row["probability_favors_first"]

@@ -1,8 +1,7 @@
-"""Tables of comparisons: which two systems, on which question, in which order, judged by whom, who won.
+"""Read tables of comparisons: question, two systems, order, judge and winner.
 
-Files are parsed as everywhere. What was said of columns goes first, then their names, then what the cells
-hold. Usual layouts: model_a, model_b, winner; two games in exchanged orders (g1_winner, g2_winner); flags of
-each outcome (winner_model_a, ...); winner, loser; a column for each judge; two systems that no column names.
+Usual layouts: model_a, model_b, winner; two games in exchanged orders (g1_winner, g2_winner); flags of each
+outcome (winner_model_a, ...); winner, loser; a column for each judge; two systems without columns.
 """
 
 import json
@@ -37,7 +36,7 @@ from jtruth.pairwise.columns import (
     sides_of,
 )
 
-NOBODY, UNNAMED = "judge", "(unnamed)"  # who answered, where no column says it, or its cell is empty
+NOBODY, UNNAMED = "judge", "(unnamed)"  # names of judges without a column, or with an empty cell
 VERIFIED = ("task", "model_a", "model_b", "winner")  # columns of a table of verified preferences
 
 
@@ -56,13 +55,13 @@ class Comparisons(NamedTuple):
     gold: Int[np.ndarray, " comparisons"]  # the same where it is verified, -1 elsewhere
     notes: tuple[str, ...] = ()
     how: str = ""  # which columns were read
-    people: str = ""  # verified preferences that the file seems to hold, as `gold` of `read_preferences`
+    people: str = ""  # verified preferences in the file, as `gold` of `read_preferences`
 
     __repr__ = one_line
 
 
 class _Row(NamedTuple):
-    """One answer: its row in the table, its question with the turn and without, ..., who is better."""
+    """One answer: its row in the table, its question with and without the turn, ..., the winner."""
 
     k: int
     task: str
@@ -83,21 +82,21 @@ def read_preferences(
     plan: FilePlan | None = None,
     sep: str | None = None,
 ) -> Comparisons:
-    """Comparisons from a file of any kind, or a data frame.
+    """Read comparisons from a file of any kind, or a data frame.
 
     Args:
         path: the file, "-" or a frame.
         gold: verified preferences: "column:NAME", "worker:NAME", or a table with the same questions.
         systems: the two columns that name the systems.
-        order: column that says whether answers were shown in exchanged order, or who was shown first.
-        plan: what was said of the columns task, worker, label and labelers, and of the words in them (map,
-            classes, abstain, repeats).
+        order: column with the order in which answers were shown, or the one shown first.
+        plan: columns task, worker, label and labelers, and the words in them (map, classes, abstain,
+            repeats).
         sep: separator.
 
     Raises:
-        ValueError: naming the file and the first rows that cannot be used: no column of winners, a winner
-            that is neither system, different answers of a judge to one comparison in one order, systems that
-            never met.
+        ValueError: naming the file and the first unusable rows: no column of winners, a winner that is
+            neither system, different answers of a judge to one comparison in one order, systems that never
+            met.
     """
     plan = plan or FilePlan()
     table, (kind, _, name) = _table(path, sep), (gold if isinstance(gold, str) else "").partition(":")
@@ -123,7 +122,7 @@ def read_preferences(
 
 
 def _table(path: Any, sep: str | None) -> TextTable:
-    """A file as a table; of exports of tools that name no systems the labels they hold."""
+    """A file as a table; for exports of annotation tools without systems, their labels."""
     file = parsed(path, sep)
     with suppress(ValueError):
         table = as_table(file, known=False)
@@ -140,7 +139,7 @@ def _rows(columns: Columns, roles: Roles, plan: FilePlan) -> tuple[list[_Row], l
     sides = sides_of(columns, roles, plan) if roles.systems is None else ("", "")
     a_of, b_of = (columns[n] for n in roles.systems) if roles.systems else ([n] * size for n in sides)
     order = columns[roles.order] if roles.order else None
-    said = set(map(str.casefold, columns.values(roles.order))) if roles.order else set()
+    orders = set(map(str.casefold, columns.values(roles.order))) if roles.order else set()
     judges = columns[roles.judge] if roles.judge else ()
     usual = False if roles.systems or roles.how == "orders" else None
     rows, lost, bad = [], Counter(), []
@@ -150,12 +149,12 @@ def _rows(columns: Columns, roles: Roles, plan: FilePlan) -> tuple[list[_Row], l
             a, b = a_of[k].strip(), b_of[k].strip()
             code, word = (cell, "") if isinstance(cell, int) else codes[cell]
             code = {b.casefold(): SECOND, a.casefold(): FIRST}.get(word.casefold(), code)
-            shown = usual if order is None else exchanged_in(order[k].strip().casefold(), a, b, said)
+            shown = usual if order is None else exchanged_in(order[k].strip().casefold(), a, b, orders)
             exchanged = None if shown is None or roles.how == "won" else shown != game
             if not (a and b) or (code is None and a != b):
                 bad.append((k, cell if a and b else ""))
             elif code is None or code == NOTHING or a == b:
-                lost["that compare a system with itself" if a == b else "without a winner"] += 1
+                lost["comparing a system with itself" if a == b else "without a winner"] += 1
             else:
                 code = abs(code - 3 - bool(exchanged)) if code > TIE else code  # by its place
                 task, question = (BETWEEN.join(c[k] for c in some) or str(k) for some in (key, lead))
@@ -170,12 +169,10 @@ def _rows(columns: Columns, roles: Roles, plan: FilePlan) -> tuple[list[_Row], l
         raise ValueError(table.source.says("no row compares two different systems"))
     notes = [table.source.says(f"Left out: {number_of(many, 'row')} {why}.") for why, many in lost.items()]
     unnamed = sum(row.judge == UNNAMED for row in rows)
-    notes += [
-        f"{number_of(unnamed, 'answer has', 'answers have')} no judge: counted as of one more judge."
-    ] * (unnamed > 0)
-    numbers = [
-        number_in(cell) for cells, _, _ in _given(columns, roles) for cell in cells if isinstance(cell, str)
-    ]
+    nameless = f"{number_of(unnamed, 'answer has', 'answers have')} no judge: counted as of one more judge."
+    notes += [nameless] * (unnamed > 0)
+    cells = (cell for cells, _, _ in _given(columns, roles) for cell in cells)
+    numbers = (number_in(cell) for cell in cells if isinstance(cell, str))
     cut = sum(1 < number < 2 and number != 1.5 for number in numbers)
     return rows, notes + [f"{cut} preferences between 1 and 2 were cut at 1.5."] * (cut > 0)
 
@@ -202,7 +199,7 @@ def _judge(cell: str) -> str:
 
 
 def _compiled(rows: list[_Row], plan: FilePlan, columns: Columns, roles: Roles, notes: tuple) -> Comparisons:
-    """Codes for names; contradictory repeats and systems that never met are refused."""
+    """Codes for names; ValueError for contradictory repeats and systems that never met."""
     place = _numbered(name for row in rows for name in (row.a, row.b))
     judges, questions = _numbered(row.judge for row in rows), _numbered(row.question for row in rows)
     systems, items, of_item, cells = list(place), {}, [], {}
@@ -259,7 +256,7 @@ def _once(cells: dict, repeats: str, table: TextTable) -> tuple[list[tuple[int, 
 
 
 def _with_gold(found: Comparisons, verified: list[_Row]) -> Comparisons:
-    """Verified preferences of these comparisons, a tie where they differ; ValueError: of none of these."""
+    """Add verified preferences, a tie if they differ; ValueError if they are of other comparisons."""
     where = {name: k for k, name in enumerate(found.names)}
     gold, others = found.gold.copy(), []
     for row in verified:
@@ -279,10 +276,7 @@ def _with_gold(found: Comparisons, verified: list[_Row]) -> Comparisons:
 
 
 def to_verify(found: Comparisons, number: int, rng: np.random.Generator) -> list[tuple[str, str, str, str]]:
-    """Rows of the columns `VERIFIED` for random comparisons without gold, sides exchanged at random.
-
-    People fill in the winner (a name, A, B or tie); the table is then the `gold` of `read_preferences`.
-    """
+    """Rows of `VERIFIED` for random comparisons, sides exchanged at random, for people to fill in."""
     rows, several = [], len(found.systems) > 2
     for k in rng.permutation(np.flatnonzero(found.gold < 0))[:number]:
         a, b = pair = [found.systems[s] for s in found.pair[k]]

@@ -2,13 +2,14 @@
 
     p(first better) : p(second better) : p(tie) = exp(d/2) : exp(-d/2) : nu,   d = s_first - s_second + g_j o,
 
-with o = +1 where the first of the pair was shown first, -1 where the second was and 0 where nobody knows
-(Davidson 1970, Biometrika 57; Davidson and Beaver 1977). Weak normal priors make the mode exist. Answers to
-one question hang together: the covariance is the sandwich H^-1 J H^-1 with scores summed by question
-(Mueller 2013, Econometrica 81), and H^-1 where every question has one answer.
 
-The truth may also be known by evidence only, log p(answers of the judges | first, second, tie better), as
-error matrices of judges give it; then the likelihood sums over the three.
+with o = +1 if the first of the pair was shown first, -1 if the second was and 0 if unknown (Davidson 1970,
+Biometrika 57; Davidson and Beaver 1977). Weak normal priors make the mode exist. Answers to one question are
+dependent: the covariance is the sandwich H^-1 J H^-1 with scores summed by question (Mueller 2013,
+Econometrica 81), and H^-1 if every question has one answer.
+
+If the truth is only known by evidence, log p(answers of the judges | first, second, tie better) from error
+matrices, the likelihood sums over the three.
 """
 
 from typing import Any, NamedTuple
@@ -50,7 +51,7 @@ def design(
     judge: Int[np.ndarray, " rows"] | None = None,
     order: Int[np.ndarray, " rows"] | None = None,
 ) -> Float[np.ndarray, "rows 3 parameters"]:
-    """What each parameter adds to the log odds of first, second and tie; an order effect for each judge."""
+    """Terms of each parameter in the log odds of first, second and tie; an order effect for each judge."""
     rows, effects = len(pair), 0 if judge is None else int(judge.max()) + 1
     x = np.zeros((rows, 3, num_systems + 1 + effects))
     row = np.arange(rows)
@@ -73,11 +74,11 @@ def fit_davidson(
     """The mode by L-BFGS, and the covariance around it.
 
     Args:
-        x: what `design` says of each kind of row.
-        evidence: log p(what was seen | first, second, tie better); of an answer 0 at it and -inf elsewhere.
-        kind: which kind each row is.
-        question: whose rows hang together.
-        num_systems: how many of the parameters are strengths.
+        x: `design` of each kind of row.
+        evidence: log p(data | first, second, tie better); for an answer 0 at it and -inf elsewhere.
+        kind: the kind of each row.
+        question: clusters of dependent rows.
+        num_systems: number of parameters that are strengths.
     """
     size, times = x.shape[2], np.bincount(kind, minlength=len(x))
     sd = np.repeat(PRIOR_SD, [num_systems, 1, size - num_systems - 1])
@@ -154,10 +155,10 @@ def strengths_of(
     rng: np.random.Generator,
     corrected: tuple[Labels, np.ndarray, np.ndarray] | None = None,
 ) -> Strengths:
-    """Strengths by the answers as given, with order effects; or of what is true.
+    """Strengths by the answers as given, with order effects; or corrected for the judges' errors.
 
-    `corrected` are the answers as labels, known classes and draws of the error matrices: the mode is found
-    for some of these draws, so that what is open about the matrices is in the answer.
+    `corrected` are the answers as labels, known classes and draws of the error matrices; the mode is found
+    for some of these draws, to include their uncertainty.
     """
     size = len(found.systems)
     if corrected is None:
@@ -166,7 +167,7 @@ def strengths_of(
         twice, number = np.unique(seen[:, :3], axis=0, return_counts=True)
         both = np.isin(judge, twice[number > 1, 0])  # others show no order effect
         most = np.argsort(-np.bincount(judge), kind="stable").argsort(kind="stable")[judge]
-        effect = np.minimum(most, _EFFECTS)  # whoever answered little shares one
+        effect = np.minimum(most, _EFFECTS)  # judges with few answers share one
         shown = np.where(both & (order >= 0), 1 - 2 * order, 0)
         rows = np.column_stack([pair, effect, shown, found.answer])
         first, kind, _ = collapse_rows(rows)

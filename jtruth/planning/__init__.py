@@ -1,4 +1,4 @@
-"""How many samples, labels and gold answers, and by whom? (Su 6.3.2, Lam & Stork 4.1)."""
+"""Plan data collection: samples, labels and gold answers (Su 6.3.2, Lam & Stork 4.1)."""
 
 from jtruth.planning.more import Offer, more_data
 from jtruth.planning.search import best_plan

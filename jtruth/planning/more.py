@@ -1,10 +1,9 @@
-"""How many more labels, and how much gold? The width that each would give, from the labels there are.
+"""Interval widths that more labels or more gold would give, simulated from the present labels.
 
-True classes are drawn from what labels and gold say of each sample, and what could be bought is drawn from
-them: labels of people like those in the file, or true classes of samples at random. With these `prevalence`
-or `evaluate` answers as it will. So all widths are simulated, on common random numbers, and of the intervals
-that the package prints; `benchmarks/more_labels.py` measures how far they were off. Where (nearly) all is
-verified only more samples help: those are drawn from the verified ones, with their labels (a bootstrap).
+True classes are drawn from their posterior, then further labels of people like those in the file, or true
+classes of random samples; `prevalence` or `evaluate` gives the widths, on common random numbers.
+`benchmarks/more_labels.py` measures their errors. If (nearly) all samples are verified only more samples
+help: those are bootstrapped from the verified ones, with their labels.
 """
 
 from collections.abc import Callable, Sequence
@@ -26,7 +25,7 @@ from jtruth.evaluation.inputs import read, read_gold
 from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import JointPosterior, fit_joint
 
-_REDRAWN = 20  # times that a labeler is drawn anew who has labelled the sample; then it is somebody new
+_REDRAWN = 20  # draws of a labeler who has not labelled the sample; then a new one
 _OFF = (  # the worst of the settings in benchmarks/more_labels.py
     "median error in other simulations: 1 % (90th percentile 3 %) for labels, 12 % (30 %) for verified labels"
 )
@@ -36,12 +35,12 @@ _MEANT = {"population": "new samples", "in-sample": "these samples"}
 
 
 class Offer(NamedTuple):
-    """What may be bought."""
+    """Labels that may be bought."""
 
     each: tuple[int, ...] = (1, 2, 3)  # more labels of each sample
     verified: tuple[int, ...] = (30, 100)  # true classes of samples at random
     cost_label: float = 1.0
-    cost_gold: float = np.inf  # of a verified label; infinite: not said
+    cost_gold: float = np.inf  # of a verified label; infinite: not given
     new: tuple[int, ...] = (30, 100, 300)  # verified new samples, where fewer than those are not verified
 
     __repr__ = one_line
@@ -64,7 +63,7 @@ class MoreData(Answer):
     warnings: tuple[str, ...] = ()
 
     def blocks(self) -> Document:
-        """The question, the answer and what stands behind it, for all faces."""
+        """Build the document of the result."""
         columns = (
             Column("num_labels", "labels", form="d"), Column("num_gold", "verified", form="d"),
             *[Column("num_new", "new samples", form="d")] * any(row["num_new"] for row in self.rows),
@@ -90,8 +89,8 @@ class MoreData(Answer):
             else f"The {level} interval of {self.metric}"
         )
         last = {(bool(row["num_gold"]), bool(row["num_new"])): row for row in self.rows[1:]}
-        now = _said(self.rows[0]["width"])
-        widths = [(_said(row["width"]), _option(row["buy"])) for row in last.values()]
+        now = _width_text(self.rows[0]["width"])
+        widths = [(_width_text(row["width"]), _option(row["buy"])) for row in last.values()]
         text = [f"{width}{' (no change)' * (width == now)} with {what}" for width, what in widths]
         first = (
             f"{what} for {_MEANT[self.target]} {'have a mean width' if shares else 'has a width'} of {now}"
@@ -101,17 +100,16 @@ class MoreData(Answer):
         return Document("How many more labels?", about, f"{first}{series(text) if text else ''}.", blocks)
 
 
-def _said(width: float | None) -> str:
+def _width_text(width: float | None) -> str:
     return "undetermined" if width is None else f"{100 * width:.0f} points"
 
 
 def _option(buy: Any) -> str:
-    """What may be bought, in words."""
     return "no more data" if buy == "nothing" else str(buy).replace(" each", " per sample")
 
 
 def _spread(rows: Sequence[dict[str, Any]]) -> str:
-    """How far single data sets of this file are from the means, the widest of each kind."""
+    """Largest relative standard deviation of single data sets, by kind."""
     found = {}
     for row in rows[1:]:
         if row["width"] and row["sd"] is not None:
@@ -127,30 +125,30 @@ def more_data(
     key: Any = None, num_sets: int | None = None, progress: Callable[[int, int], None] | None = None,
     **options: Any,
 ) -> MoreData:  # fmt: skip
-    """What width more labels of each sample, or verified labels, would give.
+    """Interval widths that more labels of each sample, or verified labels, would give.
 
     Args:
-        labels: those there are; their labelers are learned as by `fit_joint`.
+        labels: the present labels; their labelers are learned as by `fit_joint`.
         gold: known classes of samples chosen at random, as `prevalence` takes them.
-        y_pred: (samples,) predictions whose `metric` is meant; or the confusion matrix (classes, classes) of
-            a classifier that is only thought of. For "prevalence" there is none.
-        metric: "prevalence", the share of class `positive` (of all classes in the mean, if none is named),
-            or a metric of `evaluate`.
-        offer: what may be bought, and what it costs.
+        y_pred: (samples,) predictions for `metric`; or the confusion matrix (classes, classes) of a
+            hypothetical classifier. None for "prevalence".
+        metric: "prevalence", the share of class `positive` (the mean over all classes if none is named), or a
+            metric of `evaluate`.
+        offer: options and their costs.
         key: a whole number or a JAX key; 0 if None.
         num_sets: data sets that each width is the mean of; None: 8, or 2 of over 20,000 labels.
         progress: called with (answers done, answers planned).
         options: of `prevalence` or `evaluate`: positive (a name), assume, labelers_are, target, level.
 
     Raises:
-        ValueError: labels that do not teach how their labelers err; a metric that there is not.
+        ValueError: labels from which error rates cannot be learned; an unknown metric.
 
     >>> z = np.random.default_rng(0).integers(0, 10, (60, 4)) < np.repeat([[8], [2]], 30, axis=0)
     >>> found = more_data(Labels.from_matrix(z.astype(int), 2), offer=Offer((1,), (30,)), num_sets=1)
     >>> [row["buy"] for row in found.rows], found.rows[2]["width"] < found.rows[0]["width"]
     (['nothing', '1 more label each', '30 verified labels'], True)
     """
-    said, key = stated(key), as_key(key)
+    reported, key = stated(key), as_key(key)
     num_sets = num_sets or (_SETS if labels.num_labels <= _QUICK else 2)
     check_whole(num_sets=num_sets)
     check_not_negative(offer.cost_label, "cost_label")
@@ -181,9 +179,8 @@ def more_data(
     rows = []
     each = labels.num_labels / labels.num_samples
     for (n, g, new), found in zip(plans, widths, strict=True):
-        what = (
-            f"{number_of(n, 'more label')} each" if n else number_of(g, "verified label") if g else "nothing"
-        )
+        what = number_of(g, "verified label") if g else "nothing"
+        what = f"{number_of(n, 'more label')} each" if n else what
         what = f"{new} new verified samples" if new else what
         number, g = n * labels.num_samples + round(new * each), g + new
         cost = number * offer.cost_label + (g * offer.cost_gold if g else 0.0)
@@ -194,11 +191,11 @@ def more_data(
                         for name, v in (("width", float(np.mean(found))), ("sd", sd))}})  # fmt: skip
     asked = {"target": "population", "level": 0.95} | options
     doubts = ("The classifier is hypothetical; give --predictions if there is one.",) if guessed else ()
-    return MoreData(metric, asked["target"], asked["level"], offer, tuple(rows), num_sets, said, doubts)
+    return MoreData(metric, asked["target"], asked["level"], offer, tuple(rows), num_sets, reported, doubts)
 
 
 def _plans(offer: Offer, known: np.ndarray, target: str) -> list[tuple[int, int, int]]:
-    """Labels of each sample, verified labels and new samples to try; none that cannot change anything."""
+    """Options (labels of each sample, verified labels, new samples) that can change the width."""
     left = int((known < 0).sum())
     each, gold = offer.each if left else (), sorted({min(g, left) for g in offer.verified} - {0})
     helps = target == "population" and left <= max(offer.verified, default=0) and known.size - left >= _FEWEST
@@ -209,7 +206,7 @@ def _plans(offer: Offer, known: np.ndarray, target: str) -> list[tuple[int, int,
 def with_new(
     labels: Labels, known: np.ndarray, y_pred: Any, new: int, rng: np.random.Generator
 ) -> tuple[Labels, np.ndarray, Any]:
-    """Labels, known classes and predictions with so many new samples: verified ones, drawn again."""
+    """Labels, known classes and predictions with new samples: verified ones, drawn again."""
     drawn = rng.choice(np.flatnonzero(known >= 0), new)
     sample, labeler, label = labels.entries()
     order, ends = np.argsort(sample, kind="stable"), np.cumsum(labels.labels_per_sample())
@@ -237,7 +234,7 @@ def drawn_from(
         for _ in range(_REDRAWN):
             again = np.isin(sample * people + who, taken)
             who = np.where(again, rng.choice(people, sample.size, p=share), who)
-        again = np.isin(sample * people + who, taken)  # somebody new, who is like one of these
+        again = np.isin(sample * people + who, taken)  # a new labeler, like one of these
         taken = np.concatenate([taken, (sample * people + who)[~again]])
         label = picked(fit.mean_matrices[np.where(again, like[j], who), truth], rng.random(sample.size))
         columns = {"sample": sample, "labeler": np.where(again, people + j, who), "label": label}
@@ -248,7 +245,7 @@ def drawn_from(
 
 
 def width_of(labels: Labels, gold: np.ndarray, y_pred: Any, metric: str, options: dict[str, Any]) -> float:
-    """Width of the interval that the package gives; NaN where nothing is determined."""
+    """Width of the interval; NaN if not identified."""
     options |= {"gold": gold} if (gold >= 0).any() else {}
     if metric == "prevalence":
         positive = options.pop("positive", None)

@@ -1,10 +1,9 @@
-"""The cheapest plan for a width, and the narrowest one for a budget: Su 6.3.2.
+"""The cheapest plan for a width, and the narrowest one for a budget (Su 6.3.2).
 
-Every mix of labelers is tried, with and without gold, and the fast approximation says how many samples it
-takes. The winner is then simulated; where simulation and approximation differ, the mix is corrected by their
-ratio and has to win again. So the answer is a simulated one, and the search takes seconds. For a budget the
-three mixes that look best are simulated on common random numbers. Whether its `labels` are 1 or 2 is the
-question of Lam & Stork (their Figure 2).
+Every mix of labelers is tried, with and without gold, and the fast approximation gives the samples it needs.
+The winner is then simulated; if simulation and approximation differ, the mix is corrected by their ratio and
+compared again. For a budget the three best mixes are simulated on common random numbers. Whether one or two
+`labels` are better is the question of Lam & Stork (their Figure 2).
 """
 
 from collections.abc import Callable, Iterator
@@ -33,7 +32,7 @@ _MOST_PRIOR = 0.3  # of the information; beyond it the prior would answer, not t
 
 
 def mixes(setting: Setting) -> Iterator[Information]:
-    """What a sample tells under every mix, from no label to everybody, whole labels per sample."""
+    """Information of a sample under every mix, from no label to everybody, whole labels per sample."""
     sizes = [kind.people + 1 for kind in setting.labelers]
     if np.prod(sizes, dtype=float) > MOST_MIXES:
         raise ValueError(
@@ -90,7 +89,7 @@ def cheapest_of_mix(
 def narrowest_of_mix(
     setting: Setting, mix: Information, budget: float, smallest: int, largest: int
 ) -> PlanWidth | None:
-    """The plan of one mix with the least predicted width that the budget buys."""
+    """The plan of one mix with the least predicted width within the budget."""
     gold = gold_options(setting, mix.labels, smallest if smallest == largest else None)
     if not gold.size:
         return None
@@ -98,9 +97,8 @@ def narrowest_of_mix(
     # A sample with gold: what it costs more (with known rates its labels are not bought).
     extra = plan_cost(setting, Plan(1, mix.labels, 1)) - price if gold.any() else 0.0
     with np.errstate(divide="ignore", invalid="ignore"):
-        n = np.where(
-            np.isinf(gold), budget / (price + extra), (budget - np.where(gold > 0, gold * extra, 0)) / price
-        )
+        left = budget - np.where(gold > 0, gold * extra, 0)
+        n = np.where(np.isinf(gold), budget / (price + extra), left / price)
     n = np.floor(np.clip(np.nan_to_num(n, nan=largest, posinf=largest), -1, largest) + 1e-9)
     fits = (n >= smallest) & (np.isinf(gold) | (gold < n))
     if not fits.any():
@@ -119,7 +117,7 @@ _ROUNDS = 6
 _ABOVE, _BELOW = 1.005, 0.98  # a simulated width is right between these multiples of the one asked for
 _NO_LIMIT = 1e15  # a budget that buys everything
 _LEAST = 20  # samples; fewer are no plan
-_OTHERS = 2  # of other mixes that are simulated beside the cheapest plan
+_OTHERS = 2  # other mixes that are simulated besides the cheapest plan
 _INDEPENDENT = (
     "The plan assumes that classifier and labelers err independently, given the class. Where they share "
     "errors, more labels do not narrow a valid interval, but verified labels do. `jtruth evaluate` only "
@@ -129,7 +127,7 @@ _INDEPENDENT = (
 
 @dataclass(frozen=True, repr=False)
 class PlanSearch(Answer):
-    """A plan, how it was confirmed, and what else there is."""
+    """The best plan, its simulation, and alternatives."""
 
     best: PlanWidth  # simulated
     predicted: float  # its width by Fisher information
@@ -141,7 +139,7 @@ class PlanSearch(Answer):
     warnings: tuple[str, ...]
 
     def blocks(self) -> Document:
-        """The plan, what else there is, and what was put in, for all faces."""
+        """Build the document of the result."""
         asked, best = self.setting, self.best
         shown = [row for row in self.others if row.widths.size]
         named = [("this plan", best), *(("other mix", row) for row in shown)]
@@ -235,21 +233,21 @@ def best_plan(
     num_sets: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> PlanSearch:
-    """The cheapest plan of an expected width, or the narrowest one that a budget buys.
+    """Find the cheapest plan with an expected width, or the narrowest one within a budget.
 
     Args:
-        setting: it holds the costs.
-        width, budget: one of them: how wide the interval of the metric may be (high minus low), or what may
-            be spent.
-        key: of the simulation that confirms the plan: a whole number or a JAX key; left out, it is 0.
-        num_samples: fixes their number; needed for the in-sample target.
-        max_samples: how many there are.
+        setting: the problem and its costs.
+        width, budget: one of them: the largest width of the interval of the metric (high minus low), or the
+            largest cost.
+        key: seed of the simulation: a whole number or a JAX key; 0 if None.
+        num_samples: a fixed number of samples; needed for the in-sample target.
+        max_samples: largest number of samples.
         num_sets: data sets of a simulation; None: 200 for known rates, 16 for learned ones.
         progress: called with (sets done, sets planned) of each simulation.
 
     Raises:
         ValueError: both or neither of width and budget, a width not in (0, 1); no plan within the limits is
-            narrow enough, or the budget buys none that could tell anything.
+            narrow enough, or informative.
 
     >>> from jtruth.planning import Labeler
     >>> kinds = [Labeler("crowd", 0.2, 0.05, people=5), Labeler("expert", 0.05, 0.5)]
@@ -304,10 +302,7 @@ def best_plan(
 def _confirmed(
     setting, width, tried, rows, limits: tuple[int, int], simulate
 ) -> tuple[PlanWidth, list[PlanWidth]]:
-    """Simulate the cheapest, correct its mix by the error of the approximation, until it stays cheapest.
-
-    All that was simulated comes back beside it.
-    """
+    """Simulate the cheapest plan and correct its mix, until it stays the cheapest; returns all simulated."""
     simulated: dict[tuple, PlanWidth] = {}
     for _ in range(_ROUNDS):
         if not rows:

@@ -1,18 +1,7 @@
-"""What a plan is made for, as Python or as a person types it, what a plan is, and who labels what under it.
+"""Settings and plans of data collection, and the assignment of samples to labelers.
 
-A `Setting` holds what stays fixed while plans are compared: the class prior, how the classifier under test is
-thought to err, the kinds of labelers with their matrices and costs, the metric, and what will be known when
-the answers are in. A `Plan` is what can be bought: samples, labels per sample of every kind, gold answers.
-
-Labelers are typed as name:error:cost:people, the last optional, or learned from a file of labels, which are
-put into at most three kinds by accuracy, each with the mean matrix of its members, so that mixes stay few. A
-file's labels only say how well people label: the plan is for new samples.
-
-Who labels what, before there is any label: a random regular assignment (Karger, Oh and Shah 2014). Such a
-graph has few short circles, so opinions reach a labeler's evaluation by independent ways, and no method can
-do better, up to a constant, by assigning otherwise without looking at answers. The draw is the configuration
-model of the paper: as many slots as labels, shuffled; a labeler who got a sample twice swaps one of the two
-with a random slot. Where more than half of all labelers see a sample, those who do NOT are drawn.
+Labelers are typed as name:error:cost:people, the last optional, or learned from a file of labels and grouped
+into at most three kinds by accuracy, each with the mean matrix of its members. The plan is for new samples.
 """
 
 from collections.abc import Sequence
@@ -51,14 +40,14 @@ class Labeler(NamedTuple):
     # evenly over the wrong classes; of one for each true class; or of a noise model of one labeler.
     matrix: Any
     cost: float = 1.0  # of one label
-    people: int = 1  # so many labels of this kind can a sample have: nobody labels one twice
+    people: int = 1  # most labels of this kind for a sample
 
     __repr__ = one_line
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Setting:
-    """What does not change from plan to plan.
+    """What plans have in common.
 
     Raises:
         ValueError: bad prior, matrix, metric, level or costs, kinds of the same name or of other classes.
@@ -85,7 +74,6 @@ class Setting:
     __repr__ = one_line
 
     def __post_init__(self) -> None:
-        """Arrays of what was given, checked."""
         prior = np.asarray(validate_prior(self.prior, len(self.prior)), np.float64)
         if (prior == 0).any():
             raise ValueError(f"prior[{int(np.argmin(prior))}] is 0: leave this class out of the plan")
@@ -117,12 +105,12 @@ class Setting:
 
     @property
     def table(self) -> Float[np.ndarray, "classes symbols"]:
-        """Shares of the cells in the population, if the classifier is as guessed."""
+        """Shares of the cells in the population, given the assumed classifier."""
         return self.prior[:, None] * self.confusion
 
     @cached_property
     def of_table(self) -> Metric:
-        """The metric itself."""
+        """The metric as a function of a table."""
         return named_metric(self.metric, range(self.prior.size), self.positive)
 
     @cached_property
@@ -132,13 +120,13 @@ class Setting:
 
     @cached_property
     def value(self) -> float:
-        """The metric in the population, if the classifier is as guessed."""
+        """The metric in the population, given the assumed classifier."""
         above, below = ((part * self.table).sum() for part in self.terms)
         return float(above / below)
 
     @cached_property
     def influence(self) -> Float[np.ndarray, "classes symbols"]:
-        """What one sample in a cell adds to N (metric - its value): the metric's linear form."""
+        """Influence of one sample in a cell on N (metric - its value): the metric's linear form."""
         above, below = self.terms
         return (above - self.value * below) / (below * self.table).sum()
 
@@ -157,7 +145,7 @@ def _confusion(value: Any, classes: int, rater: str) -> Float[np.ndarray, "class
 
 
 class Plan(NamedTuple):
-    """What to buy. A fraction of a label is a share of the samples, chosen at random."""
+    """Data to buy. A fraction of a label is a share of the samples, chosen at random."""
 
     num_samples: int
     labels: tuple[float, ...]  # labels per sample of every kind; 1.5: two people, each three samples in four
@@ -167,7 +155,7 @@ class Plan(NamedTuple):
 
 
 def check_plan(setting: Setting, plan: Plan) -> Plan:
-    """The plan, or a ValueError that says what is impossible about it."""
+    """The plan; ValueError if it is impossible."""
     if plan.num_samples < 1 or not 0 <= plan.num_gold <= plan.num_samples:
         raise ValueError(f"a plan needs 1 or more samples and at most as many gold answers; got {plan}")
     if len(plan.labels) != len(setting.labelers):
@@ -179,7 +167,7 @@ def check_plan(setting: Setting, plan: Plan) -> Plan:
 
 
 def plan_cost(setting: Setting, plan: Plan) -> float:
-    """What the plan costs. With known rates samples with gold need no labels, and get none.
+    """Cost of the plan. With known rates samples with gold need no labels.
 
     >>> made = Setting([0.7, 0.3], 0.9, [Labeler("crowd", 0.2, 0.05, 5)], cost_sample=0.1, cost_gold=2)
     >>> print(f"{plan_cost(made, Plan(100, (3,), 10)):.2f}")
@@ -203,20 +191,21 @@ def read_setting(
     cost_label: float = 1.0,
     **options: Any,
 ) -> Setting:
-    """The setting of what a person types.
+    """Make a setting from typed options.
 
     Args:
         labelers: "name:error:cost" or "name:error:cost:people"; error is a number, or one for each true class
-            with slashes, "0.1/0.3". With `labels`, "name::cost" is the cost of one labeler of these.
-        labels: of which labelers and prior are learned. gold: (samples,) known classes, -1 elsewhere.
-        key: of that: a whole number or a JAX key; 0 if None.
+            with slashes, "0.1/0.3". With `labels`, "name::cost" is the cost of one of their labelers.
+        labels: from which labelers and prior are learned.
+        gold: (samples,) known classes of these, -1 elsewhere.
+        key: of learning: a whole number or a JAX key; 0 if None.
         prior: (classes,); even, or learned from `labels`, if None.
-        classifier: its accuracy in every class; "0.85,0.1" its detection and false-alarm rate.
-        cost_label: of a label by a labeler of `labels` whose cost is not said.
+        classifier: its accuracy in every class; "0.85,0.1": its recall and false-alarm rate.
+        cost_label: of a label by any other labeler of `labels`.
         options: of `Setting`: metric, positive, rates, target, level, cost_sample, cost_gold.
 
     Raises:
-        ValueError: text that cannot be read, no labelers, or what `Setting` refuses.
+        ValueError: invalid text, no labelers, or an invalid `Setting`.
 
     >>> read_setting(["crowd:0.2:0.05:3"], prior=(0.3, 0.7), rates="known").labelers[0].people
     3
@@ -255,10 +244,7 @@ def kinds_of(
     labels: Labels, *, gold: Any = None, key: Any = None, cost: float = 1.0,
     costs: dict[str, float] | None = None,
 ) -> tuple[list[Labeler], np.ndarray]:  # fmt: skip
-    """Kinds of labelers, the best first, and the class prior, learned from labels by the joint posterior.
-
-    `cost` of a label; `costs` by labeler where different: each of them is a kind of its own.
-    """
+    """Kinds of labelers, the best first, and the class prior; `costs` of labelers other than `cost`."""
     fit = fit_joint(labels, gold=gold, key=as_key(key))
     if not fit.usable:
         raise ValueError(f"the labelers cannot be learned from these labels: {' '.join(fit.warnings)}")
@@ -289,7 +275,7 @@ def kinds_of(
 
 
 def _typed(text: str) -> tuple[str, list[float], float | None, int]:
-    """name, error rates, cost, people."""
+    """Name, error rates, cost, people."""
     parts = text.split(":")
     try:
         if not (2 <= len(parts) <= 4 and parts[0]):
@@ -306,7 +292,7 @@ def _typed(text: str) -> tuple[str, list[float], float | None, int]:
 
 
 def guessed_classifier(text: str, classes: int, positive: int) -> Float[np.ndarray, "classes classes"]:
-    """The confusion matrix of an accuracy, or of a detection rate and a false-alarm rate."""
+    """The confusion matrix of an accuracy, or of a recall and a false-alarm rate."""
     try:
         numbers = [float(part) for part in text.split(",")]
     except ValueError:
@@ -328,18 +314,22 @@ def guessed_classifier(text: str, classes: int, positive: int) -> Float[np.ndarr
 def regular_assignment(
     num_samples: int, num_labelers: int, labels_per_sample: int, *, key: Any = None
 ) -> Bool[np.ndarray, "samples labelers"]:
-    """Give every sample to as many labelers, and every labeler as many samples (or one more), at random.
+    """Assign samples to labelers at random, equally many (or one more) to each.
+
+    Such a graph has few short cycles, so no method can do better, up to a constant, without looking at
+    answers (Karger, Oh and Shah 2014). It is drawn by their configuration model; a labeler who got a sample
+    twice swaps one of the two with a random slot.
 
     Args:
         num_samples, num_labelers: sizes.
         labels_per_sample: at least 1, at most `num_labelers`.
-        key: of the draw; 0 if None.
+        key: seed of the draw; 0 if None.
 
     Returns:
-        Whether a labeler sees a sample, as the noise models' `sample` takes it.
+        (samples, labelers) mask, as the noise models' `sample` takes it.
 
     Raises:
-        ValueError: sizes that cannot be met.
+        ValueError: impossible sizes.
 
     >>> found = regular_assignment(num_samples=12, num_labelers=6, labels_per_sample=3)
     >>> found.shape, found.sum(axis=0).tolist()
@@ -360,7 +350,7 @@ def regular_assignment(
 
 
 def _draw(rng: np.random.Generator, samples: int, labelers: int, per_sample: int) -> np.ndarray:
-    """(samples, each) different labelers in every row, each as often as any other, give or take one."""
+    """(samples, each) different labelers in every row, each equally often, up to one."""
     slots = np.resize(rng.permutation(labelers), samples * per_sample)  # who gets one more is random too
     table = rng.permutation(slots).reshape(samples, per_sample)
     for _ in range(_MOST_SWAPS):

@@ -1,45 +1,34 @@
-"""How wide will the interval be? By Fisher information in milliseconds, and by simulation.
+"""Expected width of an interval under a plan, by Fisher information and by simulation.
 
-**Fisher information of the collapsed likelihood.** With the true classes summed out, a sample with labels
-tells I_lab about the parameters, a sample with gold I_gold; both are sums over the few patterns of labels. N
-samples with G gold answers and the priors give
+**Fisher information of the collapsed likelihood.** With the true classes summed out, a sample with labels has
+information I_lab about the parameters, one with gold I_gold; both are sums over patterns of labels. N samples
+with G gold answers and the priors give
 
     J = (N - G) I_lab + G I_gold + I_prior.
 
-The metric is a ratio of two linear forms of the count table; u[c, symbol] is its influence (delta method).
-Its posterior variance is, in the population and on the samples at hand,
+The metric is a ratio of two linear forms of the count table with influence u[c, symbol] (delta method). Its
+posterior variance is
 
     population:  d' J^-1 d                                     d = E[u s],  s the complete-data score
     in-sample:   (N - G) E[Var(u | x)] / N^2 + e' J^-1 e       e = (N - G)/N E[Cov(u, s | x)]
 
-x being what is seen on a sample: the first term is what is not known of the classes of these samples
-if all rates were known, the second what is not known of the rates. Apart from the prior, the population
-variance of accuracy is p (1 - p) / N with perfect labels, and with two even classes and one labeler and a
-classifier of symmetric errors that of Lam & Stork section 4. A beta distribution with this variance, its mean
-moved by the prior to first order, gives the width of the shortest interval: that matters near 0 and 1. It is
-off where priors count as much as data (`share_of_prior`): a handful of samples of a class, labelers near
-chance, rates that the labels hardly identify.
+with x the observations of a sample: the first in-sample term is the uncertainty of these samples' classes at
+known rates, the second that of the rates. With two even classes, one labeler and symmetric errors it is that
+of Lam & Stork section 4. A beta distribution with this variance, its mean moved by the prior to first order,
+gives the width of the shortest interval. It is inaccurate if priors count as much as data (`share_of_prior`).
 
-Labelers of one kind are exchangeable, so a pattern is how many of them named each class, and there are few of
-them. For a pattern and the predicted symbol u, the complete-data score of class c is e_k - p for every
-categorical distribution that was used (the prior, row c of K, row c of the labelers' matrices), in logits
-relative to class 0. Labelers of a kind share one parameter; each is learned on his own, but exchangeable
-scores tell of K through their sum alone.
+Labelers of one kind are exchangeable, so a pattern is how many of them named each class. For a pattern and
+the predicted symbol u, the complete-data score of class c is e_k - p for every categorical distribution (the
+prior, row c of K, row c of the labelers' matrices), in logits relative to class 0. Labelers of a kind share
+one parameter; each is learned alone, but only the sum of exchangeable scores informs about K.
 
-**Simulation.** Data sets are drawn under a plan and analysed, by what will be known:
-
-rates="known"     two classes: the exact posterior of the counts (`testing.exact`). For the population metric
-                  the operating point is added: given the counts its rows are beta distributions, exactly.
-                  More
-                  classes: draws of the count table (`testing.multiclass`).
-rates="learned"   the joint posterior `learning.fit_joint`: class prior, every person's matrix and the
-                  classifier's matrix are drawn together; gold is clamped.
-
-Plans are compared on common random numbers: every sample of every set has its own row of uniform numbers.
-Plans use the first N rows and the first people of each kind, so a plan with more samples, labels or gold
-contains the data of a plan with fewer, and the difference of two plans is far better known than either.
+**Simulation.** Data sets are drawn under a plan and analysed with known rates, by the exact posterior of the
+counts (more classes: by draws), or with learned ones, by `fit_joint` with gold clamped. Plans are compared on
+common random numbers: they use the first N rows and the first people of each kind, so a larger plan contains
+the data of a smaller one, and their difference is far more precise than either.
 """
 
+from collections import Counter
 from collections.abc import Callable
 from itertools import product
 from math import prod
@@ -110,7 +99,7 @@ def _patterns(setting: Setting, labels: tuple[float, ...]) -> tuple[np.ndarray, 
 
 
 def _people(count: float) -> int:
-    """How many of a kind give so many labels a sample."""
+    """Number of people of a kind who give so many labels a sample."""
     return int(np.ceil(count - 1e-9))
 
 
@@ -129,15 +118,12 @@ def row_prior(classes: int, learned: bool) -> np.ndarray:
 
 
 def _prior_terms(setting: Setting, labels: tuple[float, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """Minus the Hessian, and the gradient, of the log prior in logits; each person brings a prior."""
+    """Minus the Hessian, and the gradient, of the log prior in logits; each person has a prior."""
     learned = setting.rates == "learned"
     matrices = [(inside(setting.confusion), 1)]
     rows = [(setting.prior, np.ones(setting.prior.size))] if learned else []
-    matrices += [
-        (inside(kind.matrix), _people(count))
-        for kind, count in zip(setting.labelers, labels, strict=True)
-        if count > 0 and learned
-    ]
+    for kind, count in zip(setting.labelers, labels, strict=True):
+        matrices += [(inside(kind.matrix), _people(count))] if count > 0 and learned else []
     for matrix, people in matrices:
         rows += list(zip(matrix, people * row_prior(len(matrix), learned), strict=True))
     information = [alpha.sum() * (np.diag(p) - np.outer(p, p))[1:, 1:] for p, alpha in rows]
@@ -152,7 +138,7 @@ _NARROW = 1e5  # beta distributions with larger a + b are normal to all digits s
 
 
 class PlanWidth(NamedTuple):
-    """A plan, its price, and how wide the shortest interval of the metric is expected to be."""
+    """A plan, its cost, and the expected width of the shortest interval of the metric."""
 
     plan: Plan
     cost: float
@@ -161,21 +147,20 @@ class PlanWidth(NamedTuple):
     # Of the information about the metric, that which the priors supply (predicted).
     share_of_prior: float = 0.0
     widths: Float[np.ndarray, " sets"] = np.zeros(0)  # of simulated data sets, where the metric was defined
-    covered: float = float("nan")  # share of the simulated intervals that held the truth
+    covered: float = float("nan")  # share of the simulated intervals that covered the truth
     method: str = "Fisher information"
     warnings: tuple[str, ...] = ()
 
     __repr__ = one_line
 
     def __str__(self) -> str:
-        """One line: expected width, its error, how many sets and how they were analysed."""
         sets = self.widths.size
         error = f" +- {self.standard_error:.3f} in {sets} simulated sets" if sets else ""
         return f"expected width {self.width:.3f}{error}; {self.method}"
 
 
 class Information(NamedTuple):
-    """What one sample tells, under one mix of labelers. P parameters."""
+    """Information of one sample under one mix of labelers. P parameters."""
 
     labels: tuple[float, ...]  # per sample, of every kind
     labelled: Float[np.ndarray, "parameters parameters"]  # I_lab
@@ -188,7 +173,7 @@ class Information(NamedTuple):
 
 
 def information(setting: Setting, labels: tuple[float, ...]) -> Information:
-    """Information of one sample about everything unknown, and the metric's slopes.
+    """Information of one sample about all unknowns, and the metric's slopes.
 
     Raises:
         ValueError: more than 60 000 patterns of labels.
@@ -215,10 +200,10 @@ def information(setting: Setting, labels: tuple[float, ...]) -> Information:
 
 
 def approximate_width(setting: Setting, plan: Plan) -> PlanWidth:
-    """Predict the width of the metric's interval under a plan of one's own, in milliseconds.
+    """Predict the width of the metric's interval under a plan, in milliseconds.
 
-    Look at its `warnings`: they say where it is rough, and `simulated_width` is better. A ValueError for a
-    plan that cannot be, or more than 60 000 patterns of labels.
+    Its `warnings` say when the prediction is rough; then use `simulated_width`. ValueError for an impossible
+    plan, or more than 60 000 patterns of labels.
 
     Source: Su 6.3.2 asks the question; Lam & Stork section 4 is the case of one known symmetric labeler.
 
@@ -276,7 +261,7 @@ def beta_width(mean: np.ndarray, variance: np.ndarray, level: float) -> np.ndarr
 def draw(
     setting: Setting, plan: Plan, key: Any, number: int
 ) -> tuple[Simulated, Int[np.ndarray, " samples"]]:
-    """Set `number` of a plan, a column of labels for each person, and its gold, -1 where it is not known."""
+    """Set `number` of a plan, a column of labels for each person, and its gold, -1 if unknown."""
     people = np.array([kind.people for kind in setting.labelers])
     rng = host_rng(key, "data set", number)
     u = rng.random((plan.num_samples, 2 + 2 * int(people.sum())))  # rows first: more samples only append
@@ -312,16 +297,14 @@ _NODES = 8192  # of the quasi-random rule for population metrics with known rate
 def dist_of_metric(
     setting: Setting, data: Simulated, gold: Any, key: Any
 ) -> tuple[Estimate, tuple[str, ...]]:
-    """What one set tells: exact, by draws of the count table, or by the joint posterior; and warnings."""
+    """Posterior of the metric from one set: exact, by draws of the count table, or joint; and warnings."""
     population, warnings = setting.target == "population", ()
     if setting.rates == "learned":
         if not (data.z >= 0).any():
             tables = _gold_only(setting, data, gold, key)
         else:
             tables, warnings = _learned(setting, data, gold, key)
-    elif (
-        setting.prior.size > 2
-    ):  # draws of the count table, and of K given it (its rows are Dirichlet distributions)
+    elif setting.prior.size > 2:  # draws of the count table, and of K given it (Dirichlet rows)
         drawn = count_posterior(log_likelihood(data, gold), setting.prior, data.y_pred, key=key)
         tables = setting.prior[:, None] * drawn.confusion if population else drawn.counts.astype(np.float64)
     else:
@@ -334,7 +317,6 @@ def dist_of_metric(
 
 
 def _learned(setting: Setting, data: Simulated, gold: Any, key: Any) -> tuple[np.ndarray, tuple[str, ...]]:
-    """Tables of the joint posterior, with what was doubtful about it."""
     labels = Labels.from_matrix(data.z, setting.prior.size, allow_unlabelled=True)
     fit = fit_joint(labels, y_pred=data.y_pred, gold=gold, key=key, effort=_QUICK)
     known = fit.identified  # what is not is drawn with little effort
@@ -347,7 +329,6 @@ def _learned(setting: Setting, data: Simulated, gold: Any, key: Any) -> tuple[np
 
 
 def _gold_only(setting: Setting, data: Simulated, gold: Any, key: Any) -> np.ndarray:
-    """Without labels: gold samples alone tell about prior and classifier, and there is nothing to learn."""
     known = gold >= 0
     table = cross_table(gold[known], data.y_pred[known], setting.confusion.shape) * 1.0
     if setting.target == "in-sample" and known.all():
@@ -372,11 +353,11 @@ def simulated_width(
     num_sets: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> PlanWidth:
-    """Expected posterior width of the metric under a plan of one's own, on common random numbers.
+    """Expected posterior width of the metric under a plan, on common random numbers.
 
-    `setting.rates` says how a set is analysed, of which there are 200 for known rates, 16 for learned ones,
-    or `num_sets`. The same key gives the same uniform numbers to every plan: `a.widths - b.widths` is what
-    one plan costs or saves on the same data.
+    `setting.rates` selects the analysis; there are 200 sets for known rates, 16 for learned ones, or
+    `num_sets`. The same key gives the same uniform numbers to every plan: `a.widths - b.widths` is the
+    difference of two plans on the same data.
 
     >>> from jtruth.planning import Labeler
     >>> made = Setting([0.7, 0.3], 0.9, [Labeler("crowd", 0.2, people=5)], rates="known")
@@ -402,10 +383,8 @@ def simulated_width(
             progress(k + 1, number)
     (low, high), truth = np.array(ends).T, np.array(truths)
     defined = np.isfinite(high - low)
-    warnings = [
-        f"{sum(text in of_set for of_set in of_sets)} of {number} sets {text}"
-        for text in sorted(set(sum(of_sets, ())))
-    ]
+    times = Counter(text for of_set in of_sets for text in set(of_set))
+    warnings = [f"{times[text]} of {number} sets {text}" for text in sorted(times)]
     if not defined.all():
         lost = number - defined.sum()
         warnings.insert(0, f"The metric was undefined in {lost} of {number} sets, which are left out.")

@@ -1,4 +1,4 @@
-"""Every answer x every face: what one shows all show, no line is wider than the terminal, brief is brief."""
+"""Every answer in every output: consistent contents, no line wider than the terminal, short by default."""
 
 import functools
 import itertools
@@ -97,7 +97,7 @@ ANSWERS = {
         jt.Labels.from_matrix(np.where(np.arange(N)[:, None] % 3 == np.arange(3), -1, Z), 2), PRED, 5,
         rates=(np.tile([[0.8, 0.2], [0.2, 0.8]], (3, 1, 1)), EVEN)),
     "GoldRequest": lambda: ask_next(LABELS, 5, y_pred=PRED, gold=jt.io.Gold(GOLD)),
-    "Sensitivity": lambda: jt.evaluate(PRED, LABELS, **KNOWN).sensitivity("prior", values=[0.3, 0.5]),
+    "Sensitivity": lambda: ANSWERS["Evaluation"]().sensitivity_analysis("prior", values=[0.3, 0.5]),
     "ModelComparison": models,
     "CalibrationReport": lambda: evaluate_calibration(*experts()[::-1], method="temperature", split=2),
     "Advice": lambda: Advice(0.004, -0.01, 0.02, 0.001, 0.6, 20, True, "More cleaning may be worthwhile"),
@@ -241,8 +241,7 @@ def test_three_notes_that_matter_most_and_they_look_different():
     from jtruth.answers import Document, Note, warning_notes
 
     said = [Read("it was read as a wide table"), "numbers are doubtful", "Look first: stop"]
-    shown = Document("q", "", "s", (warning_notes(said), Notes("", "", [Note("bad", "against")] * 4)),
-                  alarms=("Look first: stop",))  # fmt: skip
+    shown = Document("q", "", "s", (warning_notes(said), Notes("", "", [Note("bad", "against")] * 4)))
     lines = terminal_text(shown, width=80).splitlines()
     assert lines[0] == "Look first: stop" and lines[2:5] == ["Warning: against."] * 3
     full = terminal_text(shown, full=True, width=80)

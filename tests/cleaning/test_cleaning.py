@@ -476,7 +476,7 @@ def test_a_learner_that_does_not_converge_is_a_sentence(data, aware, tmp_path):
     stuck = request.state._replace(learner=Never("ml"))
     after = answer(stuck, {int(request.samples[0]): 1})
     (doubt,) = after.doubts
-    assert doubt.startswith("Never did not converge after 1 answers, so its probabilities are rough.")
+    assert doubt.startswith("Never did not converge after 1 answer, so its probabilities are rough.")
     write_state(tmp_path / "a.state", after)
     fresh = aware["ml"]._replace(learner=stuck.learner)
     assert read_state(tmp_path / "a.state", fresh).doubts == after.doubts

@@ -1,4 +1,4 @@
-"""`jtruth clean`: a queue that continues, label issues, and what it refuses."""
+"""`jtruth clean`: a queue that continues, label issues, and refusals."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""Files as strangers have them: other words for columns, semicolons, exports with models and gold in them."""
+"""Files of other sources: other column names, semicolons, exports that contain models and gold."""
 
 import json
 import sys

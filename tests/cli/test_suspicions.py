@@ -1,4 +1,4 @@
-"""What is odd in a file is odd for every command; order finds drift; no headline against checks."""
+"""Warnings about odd files in every command; order reveals drift; no headline against failed checks."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Shares of groups and their differences: enumeration, perfect labels, new items, what cannot be asked."""
+"""Shares of groups and their differences: enumeration, perfect labels, new items, refusals."""
 
 import itertools
 from dataclasses import replace
@@ -10,7 +10,7 @@ from scipy.special import gammaln
 
 import jtruth as jt
 from jtruth.evaluation.gold.shares import prevalence
-from jtruth.evaluation.groups import PAIRED, Groups, apart, group_shares, read_groups
+from jtruth.evaluation.groups import PAIRED, Groups, group_shares, independent_draws, read_groups
 from jtruth.evaluation.inputs import read_labels_alone
 from jtruth.latent import STANDARD
 from jtruth.learning.joint.inputs import DirichletPriors
@@ -123,7 +123,7 @@ def test_probabilities_of_a_table_hang_together():
 def test_errors_of_groups_add_up_where_nobody_knows_that_they_cancel():
     rng = np.random.default_rng(1)
     dists = [DrawsEstimate(np.sort(rng.beta(a, 3, 20_000))) for a in (2, 6)]
-    columns = apart(dists, KEY)
+    columns = independent_draws(dists, KEY)
     np.testing.assert_array_equal(np.sort(columns, axis=0), np.stack([dist.draws for dist in dists], axis=1))
     gap = columns[:, 0] - columns[:, 1]
     assert gap.mean() == pytest.approx(dists[0].mean - dists[1].mean)

@@ -1,4 +1,4 @@
-"""`evaluate_scores`: known classes give scikit-learn's areas, intervals hold, bad scores are named."""
+"""`evaluate_scores`: scikit-learn's areas for known classes, coverage, errors for bad scores."""
 
 import jax
 import numpy as np

@@ -1,4 +1,4 @@
-"""One word for what an answer is about, in every answer, and the same for a plan and an evaluation."""
+"""`target` means the same in every answer, in a plan and in an evaluation."""
 
 import numpy as np
 import pytest
@@ -106,7 +106,7 @@ def test_where_independence_has_no_answer_it_is_left_out_by_name(case, monkeypat
     said = (*found.warnings, *found.views[1])
     assert any("'independent' is left out" in w and "Class labels have switched" in w for w in said)
     assert found.interval_kind == "predictive" and found.assumed
-    assert list(found.in_sample.posterior.readings) == ["majority_vote"]
+    assert list(found.in_sample.posterior.by_model) == ["majority_vote"]
     report = jt.evaluate_labelers(labels)
     assert report.rows == () and any("'independent' is left out" in text for text in report.warnings)
     assert report.summary().startswith("Not identified: ")

@@ -1,4 +1,4 @@
-"""Noise models from JSON: order, other kinds, and what is refused."""
+"""Noise models from JSON: order, other kinds, and refusals."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Files: what is read from them, what is refused and where, and round trips."""
+"""Files: contents, errors with their place, and round trips."""
 
 import gzip
 import io
@@ -214,7 +214,7 @@ def test_only_common_tasks_on_request(write):
 
 def test_equal_predictions_are_allowed_and_noted(write):
     found = read_predictions(write("task,label\n1,no\n2,no\n3,no\n"), LABELS)
-    assert found.y_pred.tolist() == [0, 0, 0] and found.notes == ("1 classes are never predicted: 'yes'.",)
+    assert found.y_pred.tolist() == [0, 0, 0] and found.notes == ("1 class is never predicted: 'yes'.",)
 
 
 def test_rounded_probabilities_are_rescaled_and_counted_but_for_rounding_of_arithmetic(write):

@@ -1,4 +1,4 @@
-"""One coin, difficulty, GLAD, Welinder, labels shown, minimax entropy: against loops and known truth."""
+"""One coin, difficulty, GLAD, Welinder, visible labels, minimax entropy: against loops and known truth."""
 
 import numpy as np
 import pytest

@@ -1,1 +1,1 @@
-"""What an answer may assume, what is shown when nobody vouches for it, and what would change it."""
+"""Assumptions about shared errors, and what each of them implies."""

@@ -1,26 +1,20 @@
-"""The answer on labels alone: what readings of the labels say, widened by how far such readings were off.
+"""Predictive distributions from labels alone: estimates, widened by their errors on public data sets.
 
-Two readings of labels need no guess of what labelers share: the majority vote, and the model of independent
-errors. How labelers and classifier err together neither knows; on public data with known truth it can be
-seen. On the logit scale a source of data s has errors
+Two base models need no assumption about shared errors: the majority vote, and independent errors. On public
+data with known truth, on the logit scale, their errors in a data set s are
 
-    logit(truth) = slope * logit(reading) + tau_s t_3,      log tau_s ~ Normal(log_tau, spread),
+    logit(truth) = slope * logit(estimate) + tau_s t_3,      log tau_s ~ Normal(log_tau, spread),
 
-so the distribution for a new source is a mixture over tau (`predictive`), with a little that is flat. A
-`slope` below 1 says that what labels claim is to be believed by that part only.
+so the distribution for a new data set is a mixture over tau (`predictive`), with a small flat part. A `slope`
+below 1 shrinks the estimate.
 
-The errors were learned on sources labelled by people and on sources labelled by LLM judges, in each of these
-as much on classifiers that are better than all their labelers as on others. If people label, nine tenths of
-the mixture are of the first kind. Judges have no distribution of their own: a narrower one did not cover
-classifiers that are better than their judges. So they, experts (of whom no public set has an independent
-truth) and whoever does not say who labels get one and the same: half of each; of differences, where labels
-of judges hardly say which is larger, nine tenths of the second kind. The table: `benchmarks/kinds.py`.
+The errors were learned on data sets labelled by people and on others labelled by LLM judges, half on
+classifiers that are better than all their labelers. If people label, nine tenths of the mixture are of the
+first kind. All others get half of each kind, because nothing narrower covered classifiers that are better
+than their judges; for differences, nine tenths of the second. The table: `benchmarks/kinds.py`.
 
-The point that is printed is the median, but never outside of what the readings say, so its error is never
-larger than that of both. A difference of two points is the point of the difference.
-
-A number of the count table gets a distribution by itself (`dist_of`, `PredictiveTable`): how errors of
-different numbers hang together is not known, so there is no joint one and there are no draws of tables.
+The reported point is the median, limited to the range of the base models. Each number has its own
+distribution: how errors of different numbers are correlated is unknown, so there are no draws of tables.
 """
 
 from collections.abc import Iterable, Mapping
@@ -35,9 +29,8 @@ from scipy.special import logit, ndtri, stdtr
 
 from jtruth import _validation as check
 from jtruth.stats.draws import DrawsEstimate, Opinion, opinion, predictive
-from jtruth.tables.joint import JointEstimate
 from jtruth.tables.metrics import Metric, settled
-from jtruth.tables.posterior import Cells, TableDraws, TablePosterior, cells_of
+from jtruth.tables.posterior import Cells, JointEstimate, TableDraws, TablePosterior, cells_of
 
 UNKNOWN_KIND, PEOPLE, EXPERTS, LLM_JUDGES = "unknown", "people", "experts", "llm_judges"
 KINDS = (UNKNOWN_KIND, PEOPLE, EXPERTS, LLM_JUDGES)
@@ -53,7 +46,7 @@ NO_DRAWS = (
     "assumption use assumptions[k].posterior.draws(...)"
 )
 NO_EFFECT = "labelers_are={!r} has no effect here, because the verified labels measure the label errors."
-# How far a reading of labels is off: slope, mean over sources of the log of the scale tau (in logits), its
+# Errors of estimates from labels: slope, mean over sources of the log of the scale tau (in logits), its
 # standard deviation. By what is asked: a metric of the whole table and labelers' accuracies, a metric of one
 # class, the share of a class or cell, a difference of classifiers (as a share of the most that it could be),
 # a difference of labelers' accuracies.
@@ -77,11 +70,11 @@ SOURCES = {
 }  # fmt: skip
 _NODES = ndtri((np.arange(7) + 0.5) / 7)  # of the mixture over tau
 _LIKE_PEOPLE = 0.9  # of the mixture, where people label
-_LIKE_JUDGES = {DIFFERENCE: 0.9, LABELERS: 0.9}  # of the mixture where nobody says so; else a half
+_LIKE_JUDGES = {DIFFERENCE: 0.9, LABELERS: 0.9}  # of the mixture if labelers are unknown; else a half
 
 
 def check_kind(labelers_are: str | None, learned: bool = True) -> str:
-    """The kind of labelers (None: unknown); ValueError: no kind, or one where error rates are not learned."""
+    """The kind of labelers (None: unknown); ValueError if invalid, or if error rates are not learned."""
     kind = UNKNOWN_KIND if labelers_are is None else labelers_are
     check.choose("labelers_are", kind, KINDS)
     if kind != UNKNOWN_KIND and not learned:
@@ -93,12 +86,12 @@ def check_kind(labelers_are: str | None, learned: bool = True) -> str:
 
 
 def of_no_effect(labelers_are: str) -> tuple[str, ...]:
-    """What is to be said where gold answers."""
+    """A note that the kind has no effect with gold."""
     return () if labelers_are == UNKNOWN_KIND else (NO_EFFECT.format(labelers_are),)
 
 
-def rests_on(labelers_are: str) -> str:
-    """What the predictive distribution assumes, in a sentence."""
+def width_assumption(labelers_are: str) -> str:
+    """The assumption of the predictive distribution, in a sentence."""
     if labelers_are == PEOPLE:
         return (
             f"estimates err as they did on {len(SOURCES[PEOPLE])} public data sets labelled by people (95 % "
@@ -122,35 +115,35 @@ _SAME = {
 
 
 def group_of(metric: Metric) -> str:
-    """Which row of the table a metric takes: metrics of one class are known less well."""
+    """Row of the table of errors for a metric: metrics of one class have larger errors."""
     if metric.difference:
         return DIFFERENCE
     return OVERALL if metric.position is None else CLASS
 
 
 def size_of(model: TableDraws, metric: Metric) -> float:
-    """How many samples stand below the line of a metric, on average; of what is no ratio of counts, all."""
+    """Expected number of samples in the denominator of a metric; all samples if it is no ratio of counts."""
     if not metric.is_ratio and metric.joint is None:
         return float(model.counts[0].sum())
     below = metric.terms(np.ones(model.shape))[1]
     return max(float((below * model.mean_counts).sum()), 1.0)
 
 
-def parts_of(readings: Iterable[Opinion], error: tuple[float, float, float]) -> list[Opinion]:
-    """What readings say, with such errors: a part for each reading and node of tau."""
+def parts_of(opinions: Iterable[Opinion], error: tuple[float, float, float]) -> list[Opinion]:
+    """Components of the mixture: one for each base model and node of tau."""
     slope, log_tau, spread = error
     taus = np.exp(log_tau + spread * _NODES)
-    return [(slope * m, float(np.hypot(slope * scale, tau))) for m, scale in readings for tau in taus]
+    return [(slope * m, float(np.hypot(slope * scale, tau))) for m, scale in opinions for tau in taus]
 
 
 def shares_of(labelers_are: str, group: str) -> dict[str, float]:
-    """Of the predictive mixture, by kind of the sources on which errors were learned."""
+    """Weights of the mixture by kind of the data sets on which errors were learned."""
     judges = 1 - _LIKE_PEOPLE if labelers_are == PEOPLE else _LIKE_JUDGES.get(group, 0.5)
     return {PEOPLE: 1 - judges, LLM_JUDGES: judges}
 
 
 def widened(opinions: list[Opinion], group: str, labelers_are: str) -> tuple[list[Opinion], list[float]]:
-    """The parts of the predictive mixture that are not flat, and their weights."""
+    """Components of the predictive mixture without the flat part, and their weights."""
     parts, weights = [], []
     for kind, share in shares_of(labelers_are, group).items():
         found = parts_of(opinions, ERRORS[kind, group])
@@ -166,7 +159,7 @@ def dist_of(
     draws: dict[str, np.ndarray], group: str, labelers_are: str, size: float,
     bounds: tuple[float, float] = (0.0, 1.0),
 ) -> DrawsEstimate:  # fmt: skip
-    """Predictive distribution of a number by its `group` in `ERRORS`; `size`: of the count below the line."""
+    """Predictive distribution of a number by its `group` in `ERRORS`; `size`: of the denominator."""
     known = [values[~np.isnan(values)] for values in draws.values() if not np.isnan(values).all()]
     if not known:
         return _same_again((), 1.0, bounds, size)
@@ -182,13 +175,12 @@ def dists_of(
     labelers_are: str,
     sizes: Float[np.ndarray, " numbers"],
 ) -> list[DrawsEstimate]:
-    """Predictive distributions of several numbers; NaN where no reading says anything. See `dist_of`."""
+    """Predictive distributions of several numbers; NaN where no base model has a value. See `dist_of`."""
     dists = []
     for k, size in enumerate(sizes.tolist()):
         known = {name: values[:, k] for name, values in draws.items() if not np.isnan(values[:, k]).all()}
-        dists.append(
-            dist_of(known, group, labelers_are, size) if known else DrawsEstimate(np.array([np.nan]))
-        )
+        nothing = DrawsEstimate(np.array([np.nan]))
+        dists.append(dist_of(known, group, labelers_are, size) if known else nothing)
     return dists
 
 
@@ -198,10 +190,7 @@ def first_larger(
     labelers_are: str,
     sizes: Float[np.ndarray, " labelers"],
 ) -> Float[np.ndarray, " pairs"]:
-    """P(the first of a pair of labelers is more accurate), by the predictive distribution of the difference.
-
-    What all labelers share cancels in it. NaN where no reading says anything of both.
-    """
+    """P(the first of a pair of labelers is more accurate); errors that all labelers share cancel."""
     size = sizes[pairs].min(axis=1)
     above, weight = np.zeros(len(pairs)), np.zeros(len(pairs))
     for values in draws.values():
@@ -220,22 +209,22 @@ def first_larger(
 
 
 class PredictiveTable(TablePosterior, eqx.Module):
-    """Readings of the labels, with the errors that such readings had elsewhere."""
+    """Count tables under the base models, with the errors of such estimates on public data."""
 
-    readings: dict[str, TableDraws]  # by the name of the assumption
+    by_model: dict[str, TableDraws]  # by the name of the assumption
     labelers_are: str = eqx.field(static=True)
 
     @property
     def shape(self) -> tuple[int, int]:
         """Numbers of classes and symbols."""
-        return next(iter(self.readings.values())).shape
+        return next(iter(self.by_model.values())).shape
 
     @property
     def _predicted(self) -> np.ndarray:
-        return next(iter(self.readings.values())).counts[0].sum(axis=0)
+        return next(iter(self.by_model.values())).counts[0].sum(axis=0)
 
     def estimate(self, metric: str | Metric) -> DrawsEstimate:
-        """Distribution of a metric; a point where predictions settle it whatever the truth."""
+        """Distribution of a metric; a point if the predictions determine it."""
         metric = self.metric(metric)
         if metric.joint is None and not metric.difference:
             value = settled(metric, self._predicted, self.shape[0], np.zeros(0, np.int64))
@@ -244,33 +233,33 @@ class PredictiveTable(TablePosterior, eqx.Module):
         return self.dist(metric, group_of(metric))
 
     def dist(self, metric: Metric, group: str = OVERALL) -> DrawsEstimate:
-        """Distribution of any number of the table, given which row of errors it takes."""
-        tables = self.readings.items()
+        """Distribution of any number of the table, given its row in the table of errors."""
+        tables = self.by_model.items()
         size = float(np.mean([size_of(table, metric) for _, table in tables]))
         draws = {name: np.asarray(metric.of_table(table.counts), np.float64) for name, table in tables}
         return dist_of(draws, group, self.labelers_are, size, metric.bounds)
 
     def joint(self, first: str | Metric, second: str | Metric) -> JointEstimate:
-        """Does not exist: each metric has a distribution by itself."""
+        """Not available: each metric has its own distribution."""
         raise ValueError(NO_JOINT.format(self.metric(first).name, self.metric(second).name))
 
     def cell(self, true: int, symbol: int) -> DrawsEstimate:
-        """Distribution of n[true, symbol], given how many samples have this symbol."""
+        """Distribution of n[true, symbol], given the number of samples with this symbol."""
         size = float(self._predicted[symbol])
         if size == 0:
             return DrawsEstimate(np.zeros(1))
-        columns = {name: table.counts[:, :, symbol] for name, table in self.readings.items()}
+        columns = {name: table.counts[:, :, symbol] for name, table in self.by_model.items()}
         draws = {name: column[:, true] / column.sum(axis=1) for name, column in columns.items()}
         dist = dist_of(draws, CLASS, self.labelers_are, size)
         return DrawsEstimate(dist.draws * size, middle=dist.mean * size)
 
     def cells(self, level: float = 0.95) -> Cells:
-        """Every cell, each column times one factor: then the means add up to the predictions."""
+        """Every cell, scaled by column so that the means add up to the predictions."""
         dists = [self.cell(c, u) for c, u in np.ndindex(*self.shape)]
         cells = cells_of(dists, self.shape, level)
         factor = self._predicted / np.maximum(cells.mean.sum(axis=0), 1e-300)
         return Cells(*(part * factor[None, :] for part in cells))
 
     def draws(self, key: Any, n: int) -> Float[np.ndarray, "n classes symbols"]:
-        """Does not exist."""
+        """Not available."""
         raise ValueError(NO_DRAWS)

@@ -1,19 +1,11 @@
-"""Fits of several assumptions: the readings of which the answer is made, and what-if rows.
+"""Fits under several assumptions: the base models of predictive results, and what-if rows.
 
-Labels alone do not tell a good classifier whose labelers err independently from a poorer one that shares its
-mistakes with them. So every assumption that somebody could hold gives its own answer, a row each.
+A model is left out, with a warning, if its classes have exchanged names, if the data are too large for it, or
+if its chains disagree (R-hat of 1.1 or more, or fewer than 50 effective draws). One that only misses the
+stricter standard of `EFFORT` stays, with a warning. Chains that disagree stay if no other model is left, and
+for labelers and class shares (`keep_all`), where they cover better.
 
-A member leaves, and a warning names it, if its classes have exchanged names, if the data are too large for
-it, or if its chains disagree (R-hat of 1.1 or more, or worth fewer than 50 draws). One that only missed the
-stricter standard of `EFFORT` stays, with a warning. If no other model is left, chains that disagree stay too,
-and among rows of labelers and class shares (`keep_all`): draws of chains that tell different stories hold the
-truth more often. Models without a say in the predictive answer wait until rows are asked for (`what_if`).
-
-`joint_model` draws class prior, error rates and true classes together, the classifier as one more labeler;
-`plug_in_model` takes the most probable error rates as known.
-
-The vote
-that judges a labeler is that of the others, ties broken by chance (`benchmarks/kinds.py`).
+The majority vote for a labeler is that of the others, ties broken at random (`benchmarks/kinds.py`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -51,7 +43,7 @@ EFFORT = Effort(max_rhat=1.02, min_ess=300, max_work=3e9, max_bytes=50_000_000, 
 # Of independence, if it is the answer: some 30 s at most.
 ANSWER_EFFORT = STANDARD._replace(max_work=6e9, max_bytes=100_000_000)
 _WORST_RHAT, _FEWEST_DRAWS = 1.1, 50.0
-_DRAWS = 1000  # of the majority vote, whose ties are all that is random
+_DRAWS = 1000  # of the majority vote, whose only randomness is in ties
 PLUG_IN_WARNING = (
     "The intervals are too narrow: error rates and class prior were estimated from these labels, and their "
     "uncertainty is ignored."
@@ -71,11 +63,11 @@ def members(
     pointwise: bool = False,
     keep_all: bool = False,
 ) -> tuple[list[parts.Assumption], list[str]]:
-    """The answers of these entries of the table, and a warning for each that cannot be given.
+    """Fit these entries of the table; returns their results, and a warning for each that is left out.
 
-    `known`: fits that exist already; `pointwise`: whether new ones can be compared by `loo_of`; `keep_all`:
-    whether members stay whose chains disagree. Where a new fit of independence finds labels missing by class,
-    it and all members after it have class shares for each number of labels.
+    `known` are existing fits by name; `pointwise` makes new fits comparable by `loo_of`; with `keep_all`
+    models stay whose chains disagree. If a new fit of independent errors finds labels missing by class, it
+    and all later models have class shares for each number of labels.
     """
     answers, doubts = [], []
     for k, entry in enumerate(() if data.own_labels().num_labels == 0 else entries):
@@ -98,7 +90,7 @@ def members(
             continue
         sentence = entry.sentence if data.num_symbols > 1 else entry.of_labelers or entry.sentence
         answers.append(parts.Assumption(entry.name, sentence, posterior=data.tables(counts), fit=fit))
-    # Members leave whose chains disagree, unless no other model is left; all that is doubtful is named.
+    # Models are left out whose chains disagree, unless no other is left; all warnings are kept.
     models = [member for member in answers if member.fit is not None]
     leave = {member.name for member in models if not keep_all and _disagree(member.fit)}
     if len(leave) == len(models):
@@ -110,13 +102,13 @@ def members(
     return [member for member in answers if member.name not in leave], doubts
 
 
-def readings(data: Inputs, key: Key, **options: Any) -> tuple[list[parts.Assumption], list[str]]:
-    """The members of which predictive distributions are made, and doubts; `options` as for `members`."""
-    return members([entry for entry in entries(data) if entry.reading], data, key, **options)
+def base_models(data: Inputs, key: Key, **options: Any) -> tuple[list[parts.Assumption], list[str]]:
+    """The base models of predictive distributions, and warnings; `options` as for `members`."""
+    return members([entry for entry in entries(data) if entry.base], data, key, **options)
 
 
 def _disagree(fit: JointPosterior) -> bool:
-    """Whether chains are too far from convergence for an interval; NaN: nothing moved."""
+    """Whether chains are too far from convergence for an interval (NaN: no variation)."""
     rhat, ess = (list(values.values()) for values in (fit.convergence.rhat, fit.convergence.ess))
     worst = np.nan_to_num(rhat, nan=1.0).max(initial=1.0) >= _WORST_RHAT
     return bool(worst or np.nan_to_num(ess, nan=np.inf).min(initial=np.inf) < _FEWEST_DRAWS)
@@ -127,15 +119,14 @@ def _part(progress: Report, k: int, number: int, done: int, planned: int) -> Non
 
 
 def row(member: parts.Assumption, data: Inputs, loo: Mapping[str, float] | None = None) -> parts.Assumption:
-    """A member as a line of the answer, with its metrics."""
+    """A model as a row of the result, with its metrics."""
     table = data.about(member.posterior)
-    return member._replace(
-        metrics=estimates(table, *data.answered, more=data.more), posterior=table, loo=loo, fit=None
-    )
+    metrics = estimates(table, *data.answered, more=data.more)
+    return member._replace(metrics=metrics, posterior=table, loo=loo, fit=None)
 
 
 def loo_of(members: list[parts.Assumption]) -> list[Mapping[str, float] | None]:
-    """PSIS-LOO of every member that is a model, differences to the first of them."""
+    """PSIS-LOO of every fitted model, with differences to the first of them."""
     rows: list[Mapping[str, float] | None] = []
     first: LeaveOneOut | None = None
     for pointwise in (None if member.fit is None else member.fit.pointwise for member in members):
@@ -150,7 +141,7 @@ def loo_of(members: list[parts.Assumption]) -> list[Mapping[str, float] | None]:
 
 
 def what_if(data: Inputs) -> tuple[tuple[parts.Assumption, ...], tuple[str, ...]]:
-    """Rows of all assumptions that are shown, and doubts; independence draws what it drew in the answer."""
+    """Rows of all listed assumptions, and warnings; independent errors use the draws of the result."""
     effort = ANSWER_EFFORT._replace(pointwise=True)
     with Progress(data.progress).reporting() as tell:  # one bar for all fits, also where a picture asks
         data = replace(data, progress=tell)
@@ -162,7 +153,7 @@ def what_if(data: Inputs) -> tuple[tuple[parts.Assumption, ...], tuple[str, ...]
 
 
 def joint_model(data: Inputs) -> Model:
-    """The joint posterior of labelers, classifier and classes; `data` learns what is missing by class."""
+    """Joint posterior of labelers, classifier and classes; sets `data.missing`."""
     labels = data.own_labels()
     if data.only_gold:
         shares = np.bincount(data.gold[data.gold >= 0], minlength=labels.num_classes) + 0.5
@@ -179,10 +170,7 @@ def joint_model(data: Inputs) -> Model:
 
 
 def learn_shares(data: Inputs, fit: JointPosterior) -> bool:
-    """Whether all models after this one learn class shares for each number of labels; says so in `data`.
-
-    `fit` is independence with the same shares for all.
-    """
+    """Whether class shares depend on the number of labels, by independence (`fit`); sets `data.missing`."""
     if not fit.usable or data.missing or data.prior is not None:
         return False
     data.missing = by_number(data.own_labels(), fit.class_posterior)
@@ -190,16 +178,13 @@ def learn_shares(data: Inputs, fit: JointPosterior) -> bool:
 
 
 def labels_fit(data: Inputs, effort: Effort = STANDARD) -> JointPosterior:
-    """The joint posterior of independence, with class shares for each number of labels where they differ."""
+    """Joint posterior of independent errors, with class shares for each number of labels if they differ."""
     fit = sampled(data, INDEPENDENT, data.key, effort)
     return sampled(data, INDEPENDENT, data.key, effort) if learn_shares(data, fit) else fit
 
 
 def plug_in_model(data: Inputs, *, unaided: bool = False) -> Model:
-    """Dawid-Skene by EM (highest posterior density under weak pseudo-counts), plugged in.
-
-    `unaided`: by the labels alone; else the classifier is one more labeler.
-    """
+    """Dawid-Skene by EM, plugged in; `unaided` by the labels alone, else with the classifier as a labeler."""
     labels = data.own_labels()
     if not data.num_gold and not (labels.labels_per_sample() >= 2).any():
         return _refused(labels, NOT_IDENTIFIED)
@@ -219,7 +204,7 @@ def plug_in_model(data: Inputs, *, unaided: bool = False) -> Model:
 def _learned(
     data: Inputs, prior: np.ndarray, matrices: np.ndarray, accuracies: Sequence[tuple[float, float, float]]
 ) -> Model:
-    """The model at these matrices (raters, classes, classes), the classifier last."""
+    """Label model at these matrices (raters, classes, classes), the classifier last."""
     labels = data.own_labels()
     log_likelihood = labels_log_likelihood(matrices[:-1], *labels.arrays, labels.num_samples)
     labelers = parts.worst_first(labels.worker_names, labels.labels_per_labeler(), accuracies)
@@ -235,7 +220,7 @@ Draws = Float[np.ndarray, "draws labelers"]
 
 
 def labeler_draws(members: Sequence[parts.Assumption], labels: Labels, key: Key) -> dict[str, Draws]:
-    """Draws of the share of each labeler's labels that are right, by assumption; NaN: it says nothing."""
+    """Draws of the share of each labeler's labels that are right, by model; NaN without labels."""
     number = labels.labels_per_labeler()
     number = np.where(number > 0, number, np.nan)
     draws = {}
@@ -248,7 +233,7 @@ def labeler_draws(members: Sequence[parts.Assumption], labels: Labels, key: Key)
 
 
 def others_vote(labels: Labels, rng: np.random.Generator) -> Draws:
-    """Share of each labeler's labels that agree with the majority of the others, where others gave one."""
+    """Share of each labeler's labels that agree with the majority of the others, if there is one."""
     (sample, labeler, label), votes = labels.entries(), labels.counts()
     if labels.has_repeats():
         pair, place = np.unique(sample * labels.num_labelers + labeler, return_inverse=True)
@@ -267,12 +252,12 @@ def others_vote(labels: Labels, rng: np.random.Generator) -> Draws:
 
 
 def about_labelers(dists: Sequence[Estimate], labels: Labels, target: str) -> list[Estimate]:
-    """Shares of labels that are right, of those that were given or of the next ones."""
+    """Shares of right labels, among the labels given or among new ones."""
     sizes = labels.labels_per_labeler().tolist() if target == parts.POPULATION else [0] * len(dists)
     return [new_share(dist, size) for dist, size in zip(dists, sizes, strict=True)]
 
 
 def labeler_dists(draws: Mapping[str, Draws], labels: Labels, labelers_are: str) -> list[DrawsEstimate]:
-    """Predictive posterior of each labeler's accuracy, by draws of estimates; NaN where none has it."""
+    """Predictive posterior of each labeler's accuracy, by draws of estimates; NaN if there are none."""
     sizes = np.maximum(labels.labels_per_labeler(), 1).astype(np.float64)
     return dists_of(draws, OVERALL, labelers_are, sizes)

@@ -1,17 +1,12 @@
-"""The table of assumptions: what may hold of labelers and classifier given the class, one entry each.
+"""The table of assumptions about labelers and classifier given the class, one entry each.
 
-What-if rows (`ranges`), predictive distributions, `sensitivity`, `evaluate(assume=...)` and every text take
-from the entry what they need. A fit is a function (inputs, key, effort) -> (draws of the count table, fit or
-None): `latent_classes(model)`, where the model is a name that `fit_joint` knows or a function that builds one
-as those of `jtruth.learning.joint.models` do, or anything else, as `majority_votes`. The key is the answer's.
+A fit is a function (inputs, key, effort) -> (draws of the count table, fit or None): `latent_classes(model)`,
+with a name that `fit_joint` knows or a function that builds a model as in `jtruth.learning.joint.models`, or
+another one, such as `majority_votes`. The key is that of the result.
 
-None of these is the answer: on labels alone nobody can choose between them, and real labelers break all of
-them. The predictive distribution (`model_error`) is made of two readings that need no guess of what is
-shared; the others show what would follow. "copying" is moved by hand alone; "partly_shared" lies between two
-of them.
-
-Predictions may be symbols that are no classes. Where labelers alone are the question (`read_labels_alone`)
-everybody predicts one symbol, so a table holds the class counts.
+Labels alone do not determine which assumption holds. The predictive distribution (`model_error`) uses the two
+base models; the others show what would follow. "copying" is only for `sensitivity`. With labels alone
+(`read_labels_alone`) every sample has the same symbol, so a table holds the class counts.
 """
 
 from collections.abc import Callable, Iterator
@@ -40,7 +35,7 @@ Fitter = Callable[..., Fitted]  # of (data, key, effort); a latent-class model t
 
 
 def latent_classes(model: str | Build) -> Fitter:
-    """Fit by `fit_joint` of a model that it knows by name, or of a function that builds one."""
+    """Fit by `fit_joint` of a model by name, or by a function that builds one."""
     name = model if isinstance(model, str) else model.__name__
 
     def fit(data: Inputs, key: Key, effort: Effort, share: float | None = None) -> Fitted:
@@ -53,7 +48,7 @@ def latent_classes(model: str | Build) -> Fitter:
 def sampled(
     data: Inputs, model: str | Build, key: Key, effort: Effort, share: float | None = None
 ) -> JointPosterior:
-    """`fit_joint` of this input; `share`: of the dependent samples, where it is fixed (`sensitivity`)."""
+    """`fit_joint` of this input; `share` of dependent samples, if it is fixed (`sensitivity`)."""
     labels, judged = data.own_labels(), data.num_symbols > 1
     y_pred, concentration = (data.y_pred, data.symbols) if judged else (None, None)
     effort = effort._replace(normal=(data.normal and model == INDEPENDENT) or None)
@@ -68,7 +63,7 @@ def sampled(
 
 
 def tables_in(fit: JointPosterior, data: Inputs) -> Any:
-    """Draws of the count table of a fit, or of its class counts, one symbol wide; None: none."""
+    """Draws of the count table of a fit, or of its class counts, one symbol wide; None if it has none."""
     if fit.classifier is None or fit.counts is None:
         return None if fit.class_counts is None else fit.class_counts[:, :, None]
     return fit.counts
@@ -77,7 +72,7 @@ def tables_in(fit: JointPosterior, data: Inputs) -> Any:
 def drawn_rates(
     fit: JointPosterior, data: Inputs, number: int, factor: float = 1.0
 ) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-    """For `number` draws of learned error rates, times `factor`: which, log p(z_i | y_i = c), class prior."""
+    """For `number` draws of learned error rates, times `factor`: index, log p(z_i | y_i = c), class prior."""
     labels = data.own_labels()
     for k in np.linspace(0, len(fit.matrices) - 1, number).astype(int).tolist():
         rates = fit.matrices[k].astype(np.float64)
@@ -87,12 +82,12 @@ def drawn_rates(
 
 
 def majority_votes(data: Inputs, key: Key, effort: Effort) -> Fitted:
-    """No model: see `vote_draws`."""
+    """Fit of the majority vote, without a model: see `vote_draws`."""
     return vote_draws(data, key), None
 
 
 def voted(data: Inputs) -> tuple[Float[np.ndarray, "samples classes"], Bool[np.ndarray, " samples"]]:
-    """The majority vote (gold where known), ties shared; and who has neither, 0 of every class."""
+    """Majority vote (gold where known), ties shared, 0 for samples without labels; and which these are."""
     labels, known = data.own_labels(), data.gold >= 0
     truth = majority(labels.counts())
     truth[known] = data.gold[known, None] == np.arange(labels.num_classes)[None, :]
@@ -104,8 +99,8 @@ def voted(data: Inputs) -> tuple[Float[np.ndarray, "samples classes"], Bool[np.n
 def vote_draws(data: Inputs, key: Key) -> Num[np.ndarray, "draws classes symbols"]:
     """Draws of the count table if the majority vote (gold where known) is right.
 
-    Open are ties, which chance breaks, and samples without a label, who are as the others.: cells
-    are Dirichlet(counts + 2/cells), two samples of prior, however many classes.
+    Ties are broken at random. Samples without a label are like the others: cells are Dirichlet(counts +
+    2/cells), a prior of two samples for any number of classes.
     """
     (truth, silent), rng = voted(data), host_rng(key, "majority vote")
     table = data.table(truth)
@@ -132,7 +127,7 @@ def vote_draws(data: Inputs, key: Key) -> Num[np.ndarray, "draws classes symbols
 
 
 def share_of_errors(fit: JointPosterior, data: Inputs, copying: float) -> float:
-    """Posterior expected share of the classifier's errors that repeat a label, given how often it copies."""
+    """Posterior share of the classifier's errors that repeat a label, given the probability of copying."""
     classifier = present(fit.classifier, "the classifier's matrix")
     votes = data.own_labels().counts().astype(np.float64)
     at = np.arange(len(data.y_pred))
@@ -144,20 +139,20 @@ def share_of_errors(fit: JointPosterior, data: Inputs, copying: float) -> float:
 
 
 class Entry(NamedTuple):
-    """One assumption: how it is said and fitted, and where it has a say."""
+    """One assumption: its sentence, its fit, and where it is used."""
 
     name: str
     sentence: str  # beginning with "if"
     fit: Fitter
     takes: Callable[[int, int], bool] = lambda classes, symbols: True  # numbers of classes and symbols
     listed: bool = True  # a line of what-if
-    reading: bool = False  # one of the readings of which predictive distributions are made (`model_error`)
+    base: bool = False  # one of the base models of predictive distributions (`model_error`)
     last_resort: bool = False  # never too large, and asked where nothing else has an answer
     group: str | None = None  # the word for `assume` under which it answers, pooled with others of the group
-    assumed: str = ""  # what an answer under that word takes for granted; by default `sentence` without "if"
+    assumed: str = ""  # its assumption in words; by default `sentence` without "if"
     of_labelers: str = ""  # the sentence where labelers alone are the question
-    # `Evaluation.sensitivity` moves the share of dependent samples: under which name, what that is in words,
-    # where it looks if nobody says (at 0 errors are independent), and where a share is on the axis.
+    # `Evaluation.sensitivity_analysis` varies the share of dependent samples: its name, title of the axis,
+    # default values (at 0 errors are independent), and the position of a share on the axis.
     moved: str = ""
     axis: str = ""
     shares: tuple[float, ...] = _SHARES
@@ -171,9 +166,9 @@ _COVERAGE = (
 
 _ENTRIES = (
     Entry("majority_vote", "if the majority is right on every sample", majority_votes,
-          reading=True),
+          base=True),
     Entry("independent", "if errors are independent given the class", latent_classes("independent"),
-          reading=True, last_resort=True, group="independent",
+          base=True, last_resort=True, group="independent",
           assumed="classifier and labelers err independently of one another, given the true class"),
     Entry("labeler_strata", "if some samples are hard for the labelers only",
           latent_classes("labeler_strata"),
@@ -204,20 +199,20 @@ INDEPENDENT, UNKNOWN = "independent", "unknown"
 
 
 def entries(data: Inputs) -> list[Entry]:
-    """The assumptions that can be made about these data, in the order in which they are shown."""
+    """Assumptions that apply to these data, in the order of the rows."""
     classes, symbols = len(data.classes), data.num_symbols
     return [entry for entry in ASSUMPTIONS.values() if entry.takes(classes, symbols)]
 
 
-def granted(word: str, *, learned: bool = False) -> str:
-    """What an answer under this word takes for granted; of learned rates with how often that held."""
+def assumption_of(word: str, *, learned: bool = False) -> str:
+    """The assumption behind a value of `assume`; for learned rates with its coverage on public data."""
     members = [entry for entry in ASSUMPTIONS.values() if entry.group == word]
     sentence = next((e.assumed for e in members if e.assumed), members[0].sentence.removeprefix("if "))
     return sentence + (_COVERAGE if learned and word == INDEPENDENT else "")
 
 
 def check_assume(assume: str | None, data: Inputs | None = None) -> None:
-    """Refuse words that no answer can assume, or (`data`) not with error rates that are given."""
+    """Refuse an unknown assumption, or (with `data`) one that does not fit given error rates."""
     known = (UNKNOWN, *dict.fromkeys(entry.group for entry in ASSUMPTIONS.values() if entry.group))
     if assume is not None and assume not in known:
         raise ValueError(f"assume={assume!r} is not available; choose one of {', '.join(known)}")

@@ -1,13 +1,13 @@
-"""What would have to be true for the answer to change? One assumption is moved by hand.
+"""Sensitivity analysis: posteriors as one assumption is varied.
 
-- "shared_errors": with some probability the classifier repeats one of the sample's labels instead of deciding
-  by itself. Shown is the share of its errors that come about this way.
-- "hard_samples": a share of the samples is hard, for labelers and classifier alike.
-- "labeler_dependence": a share of the samples is hard, for the labelers only, who then err together.
-- "prior": the share of the positive class (of more classes: the others keep their proportions).
+- "shared_errors": the classifier repeats one of the sample's labels with some probability. The axis is the
+  share of its errors that arise this way.
+- "hard_samples": a share of the samples is hard for labelers and classifier.
+- "labeler_dependence": a share of the samples is hard for the labelers only, who then err together.
+- "prior": the share of the positive class (other classes keep their proportions).
 - "error_rates": the labelers' error rates, learned or given, times a factor.
 
-Where nothing is known but how often labels may be wrong, the bounds of Lam & Stork (2003) stand beside it.
+The bounds of Lam and Stork (2003), which only need the error rate of the vote, are given too.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -50,7 +50,7 @@ class Sensitivity(Answer):
     what: str
     axis: str  # what `values` are, in words
     values: np.ndarray  # (settings,) increasing
-    base: float  # the value that stands for the answer as it is: nothing shared, the prior found, factor 1
+    base: float  # the value of the result itself: nothing shared, the estimated prior, factor 1
     metrics: Mapping[str, tuple[Estimate, ...]]  # one distribution for each value
     level: float
     bounds: tuple[tuple[float, float, float], ...]  # share of wrong votes, accuracy at least, at most
@@ -85,7 +85,7 @@ class Sensitivity(Answer):
         return f"{holds} unless the {self.axis} {beyond} {point:.2g}."
 
     def blocks(self) -> Document:
-        """The question, the answer and what stands behind it, for all faces."""
+        """Build the document of the result."""
         dists = {name: [dist_row(dist, self.level) for dist in every] for name, every in self.metrics.items()}
         names = [name for name in self.printed if name in dists]
         rows = [
@@ -130,7 +130,7 @@ PRIOR, ERROR_RATES = "prior", "error_rates"
 
 
 def ways() -> dict[str, tuple[str, tuple[float, ...], Callable[[Basis, float, jax.Array], Moved]]]:
-    """All that `sensitivity` can move: in words, where it looks if nobody says, and how it gets there."""
+    """All options of `sensitivity`: title of the axis, default values, and function."""
     moved = [entry for entry in ASSUMPTIONS.values() if entry.moved]
     return {
         **{entry.moved: (entry.axis, entry.shares, partial(_share, entry)) for entry in moved},
@@ -149,7 +149,7 @@ def sensitivity(
     progress: Progress | None = None,
     printed: tuple[str, ...],
 ) -> Sensitivity:
-    """Move one assumption and keep the rest; see `Evaluation.sensitivity`, which calls this."""
+    """Vary one assumption and keep the rest; see `Evaluation.sensitivity_analysis`."""
     known, (data, model) = ways(), basis
     check.choose("what", what, tuple(known))
     if model.refusal is not None:
@@ -211,7 +211,7 @@ def _drawn(
 
 
 def _scaled(basis: Basis, factor: float, key: jax.Array) -> Moved:
-    """Error rates times a factor: the given ones, or draws of the learned ones, each with its own prior."""
+    """Error rates times a factor: given ones, or draws of learned ones, each with its own prior."""
     (data, model), labels = basis, basis[0].own_labels()
     noise, fit = data.noise, model.fit
     if data.model is not None:
@@ -230,7 +230,7 @@ def _scaled(basis: Basis, factor: float, key: jax.Array) -> Moved:
 
 
 def vote_bounds(data: Inputs) -> tuple[tuple[float, float, float], ...]:
-    """Lam & Stork's bounds of the accuracy, whatever errors depend on; labels are the majority vote."""
+    """Lam and Stork's bounds of the accuracy under any dependence; labels are the majority vote."""
     if data.labels is None:
         return ()
     right = majority(data.labels.counts())[np.arange(data.y_pred.size), data.y_pred]
@@ -242,7 +242,7 @@ def vote_bounds(data: Inputs) -> tuple[tuple[float, float, float], ...]:
 def _grid(
     what: str, usual: tuple[float, ...], values: Sequence[float] | np.ndarray | None, base: float
 ) -> list[float]:
-    """Checked values in increasing order, or the usual ones; those of the prior are even in their odds."""
+    """Checked values in increasing order, or the default ones; those of the prior are even in their odds."""
     below, odds = (np.inf if what == ERROR_RATES else 1.0), base / (1 - base) * _ODDS
     if values is None:
         return (odds / (1 + odds)).tolist() if what == PRIOR else list(usual)

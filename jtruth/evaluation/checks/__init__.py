@@ -1,1 +1,1 @@
-"""Do the labels contradict what an answer rests on?"""
+"""Checks of labels, predictions, gold and model assumptions."""

@@ -1,12 +1,12 @@
-"""p-values of the checks of learned error rates, by parametric bootstrap, and what is looked at.
+"""Parametric bootstrap of the checks of learned error rates, and their statistics.
 
-Label sets are drawn from the fitted model and fitted again. A check with several components (one for each
-class, labeler or pair) takes the largest standardised one; the observed set is one of those that mean and
-standard deviation come from, which makes it exchangeable with the others when the model holds.
+A check with several components (one for each class, labeler or pair) uses the largest standardised one. The
+observed set is included in mean and standard deviation, which makes it exchangeable with the simulated ones
+if the model holds.
 
 A statistic is a function of fitted sets, with a row for every set. All but `patterns` and `prior_ratio` are
 sums of products of residuals 1(label is not c) - P(it is not c), each weighted with the posterior of c: the
-score of the model that lets two raters of a sample depend on one another. The classifier is the last rater.
+score of a model with dependence between two raters of a sample. The classifier is the last rater.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -39,10 +39,7 @@ def bootstrap(
     gold: np.ndarray | None = None,
     prior: np.ndarray | None = None,
 ) -> tuple[dict[str, Component], dict[str, float], Sets]:
-    """Check the model of independent errors, as `learned_checks`.
-
-    It gives the checks by name, p-values for all of them together, and the labels that were looked at.
-    """
+    """Checks of independent errors by name, their adjusted p-values, and the labels that were used."""
     rng = host_rng(key, "model bootstrap")
     real = sets.with_pairs(sets.observed(*_some_samples(raters, gold, rng)))
     num = int(np.clip(_ENTRIES // real.size, _FEWEST, _MOST))
@@ -86,14 +83,16 @@ def _sets(
             drawn = sets.simulate(real, mode.parameters, np.exp(mode.log_p[0]), min(step, num - done), rng)
             yield modes(drawn, mode.parameters, prior=prior, one_matrix=one_matrix)
 
-    parts = [
-        {name: values for name, of in statistics.items() if (values := of(fit)) is not None} for fit in fits()
-    ]
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    found: dict[str, list[np.ndarray]] = {}
+    for fit in fits():
+        for name, of in statistics.items():
+            if (values := of(fit)) is not None:
+                found.setdefault(name, []).append(values)
+    return {name: np.concatenate(parts) for name, parts in found.items()}
 
 
 def largest(values: np.ndarray) -> Component | None:
-    """The largest standardised component of each set of (sets, components); None where nothing varies."""
+    """The largest standardised component of each set of (sets, components); None if nothing varies."""
     sd = values.std(axis=0)
     alive = sd > 1e-6 * max(1.0, float(np.abs(values).max()))
     if not alive.any():
@@ -104,12 +103,12 @@ def largest(values: np.ndarray) -> Component | None:
 
 
 def p_values(size: np.ndarray) -> np.ndarray:
-    """Share of the sets, itself among them, whose statistic is at least as large, for every set."""
+    """For every set the share of the sets, itself included, with a statistic at least as large."""
     return (size[None, :] >= size[:, None] - 1e-12).mean(axis=1)
 
 
 def _adjusted(ranks: dict[str, np.ndarray]) -> dict[str, float]:
-    """Westfall and Young: how often the smallest p-value of a set is as small as each of the first set's."""
+    """Westfall and Young: how often the smallest p-value of a set is at most each of the first set's."""
     if not ranks:
         return {}
     smallest = np.min(list(ranks.values()), axis=0)
@@ -119,7 +118,7 @@ def _adjusted(ranks: dict[str, np.ndarray]) -> dict[str, float]:
 def _some_samples(
     raters: Labels, gold: np.ndarray | None, rng: np.random.Generator
 ) -> tuple[Labels, np.ndarray | None]:
-    """A random part of the samples, where labels are so many that the bootstrap would take long."""
+    """A random part of the samples, if there are too many labels for the bootstrap."""
     classes = raters.num_classes
     most = int(_ENTRIES / _FEWEST / max(classes / _USUAL, 1) * max(classes / _MANY, 1))
     complete = classes ** min(raters.num_labelers, 30) <= raters.num_samples
@@ -131,7 +130,7 @@ def _some_samples(
 
 
 def patterns(fit: Sets) -> np.ndarray | None:
-    """Likelihood ratio G2 of the pattern counts, (sets, 1), where every possible pattern is a row."""
+    """Likelihood ratio G2 of the pattern counts, (sets, 1), if every possible pattern is a row."""
     if fit.kind is None:
         return None
     p = np.exp(fit.log_p)
@@ -180,7 +179,7 @@ def classifier_with_labeler(fit: Sets) -> np.ndarray:
 
 
 def prior_ratio(fit: Sets) -> np.ndarray | None:
-    """2 (log-likelihood with the prior free - with the prior held), (sets, 1)."""
+    """2 (log-likelihood with a free prior - with the given one), (sets, 1)."""
     if fit.fixed is None:
         return None
     free = modes(fit, fit.parameters, max_cycles=40)
@@ -188,7 +187,7 @@ def prior_ratio(fit: Sets) -> np.ndarray | None:
 
 
 def one_matrix(fit: Sets) -> np.ndarray:
-    """Residuals of each labeler by true class, under one matrix for all, (sets, labelers * classes)."""
+    """Residuals of each labeler by true class, with one matrix for all, (sets, labelers * classes)."""
     weighted = fit.entry * fit.mass[:, :, fit.row]
     return np.concatenate([fit.per_rater(of_class)[:, :-1] for of_class in weighted], axis=1)
 
@@ -210,7 +209,7 @@ STATISTICS: dict[str, Statistic] = {
 
 
 def holm(p_values: Float[np.ndarray, " checks"]) -> Float[np.ndarray, " checks"]:
-    """p-values for all checks together (Holm)."""
+    """p-values adjusted for all checks (Holm)."""
     order = np.argsort(p_values, kind="stable")
     stepwise = np.minimum(p_values[order] * np.arange(p_values.size, 0, -1), 1.0)
     return np.maximum.accumulate(stepwise)[np.argsort(order)]

@@ -1,30 +1,28 @@
-"""Columns of labels that no labeler wrote, and gold that cannot be what it is called.
+"""Checks for copied or derived columns of labels, and for gold that cannot be what it is called.
 
-Each is a binomial or product distribution under what is kind to the labels:
+Each uses a binomial or product distribution under a hypothesis that favors the labels:
 
-`written_back`: no sample with several labels has two different ones; labelers right with at most .95 where
-the class is not the commonest one agree everywhere with probability .95^n, n their labels there.
-`standing_twice`: each column stands at least twice, label for label: agreement^n, n the labels that stand
-again, agreement that of different columns.
-`vote_column`: a labeler never differs from the majority vote of the others: (1 - .75 rate)^n, by the rate at
-which the vote is wrong.
-`repeats_labels`: at most 2 % of predictions differ from the vote or from a labeler, where three quarters of
-the errors that the labels show (half of a labeler's) would make more.
-`exchanged_codes`: with its classes permuted gold would fit labels and predictions far better: a binomial tail
-of 1e-5 of a coin, for as many permutations as there are, of the vote and of every classifier, and more than
-half of the gold of every class concerned.
-`gold_is_vote`: the product of the chances that the vote is right. `gold_is_predictions`: where the vote
-differs, the product of the chances that the predictions are right, by labels and predictions together, and
-1/4 at least: labelers may be wrong together. With all of the truth known, (1 - error of the vote / 3)^n.
-`learned_part`: at the start or end predictions are the vote, with 2 % of exceptions, where the rest, class by
-class and as often as labels disagree there, would make more.
-`chosen_gold`: labelers agree on gold samples so much, or so little, as in no random choice: a hypergeometric
-tail of 5e-5 on either side. `random_gold_check`: the mean doubt of the gold (1 less the most probable class)
-against that of samples drawn again; and gold of one class only.
+`written_back`: no sample with several labels has two different ones: .95^n, n the labels outside the most
+common class.
+`standing_twice`: each column occurs at least twice: agreement^n, n the repeated labels.
+`vote_column`: a labeler never differs from the majority vote of the others: (1 - .75 rate)^n, with the error
+rate of the vote.
+`repeats_labels`: at most 2 % of predictions differ from the vote or from a labeler, although three quarters
+of the errors of the vote (half of a labeler's) would make more.
+`exchanged_codes`: with permuted classes gold would fit labels and predictions far better: a binomial tail of
+1e-5 of a coin, for as many permutations as there are, of the vote and of every classifier, and more than half
+of the gold of every class concerned.
+`gold_is_vote`: the product of the probabilities that the vote is right. `gold_is_predictions`: where the vote
+differs, the product of the probabilities that the predictions are right, at least 1/4 each, because labelers
+may be wrong together. With all of the truth known, (1 - error of the vote / 3)^n.
+`learned_part`: at the start or end predictions equal the vote, with 2 % of exceptions, although the rest of
+the samples, class by class and scaled by disagreement, predicts more.
+`chosen_gold`: labelers agree on gold samples more or less than in a random choice: a hypergeometric tail of
+5e-5 on either side. `random_gold_check`: the mean of 1 - largest class probability in the gold against that
+of samples drawn again; and gold of one class only.
 
-How often labelers and their vote err (`learned_errors`) is read twice, by Dawid and Skene's EM and by one
-error rate for all from how often labelers agree, and the kinder reading counts. Both know independent errors
-only; labelers who share mistakes keep alarms quiet.
+The error rates of labelers and of their vote are estimated twice (`learned_errors`), by Dawid and Skene's EM
+and from the agreement of labelers; the smaller counts. Both assume independent errors.
 """
 
 from collections.abc import Mapping, Sequence
@@ -41,16 +39,18 @@ from jtruth.evaluation.checks.label_sets import Sets, modes, observed, with_clas
 from jtruth.evaluation.parts import FALSE_ALARM, Check, alarm
 from jtruth.labels import Labels
 
+Codes = Int[np.ndarray, " samples"]
+Votes = Int[np.ndarray, "samples classes"]
 _MOST_RIGHT = 0.95
-_OF_VOTE, _OF_LABELER = 3 / 4, 1 / 2  # of an error rate by the labels, what is taken for true
+_OF_VOTE, _OF_LABELER = 3 / 4, 1 / 2  # parts of an error rate by the labels that are used
 _ECHO = 0.02  # share of differences above which predictions are no echo
-_FEWEST = 10  # samples of a class outside of a part that say how often predictions differ there
+_FEWEST = 10  # samples of a class outside of a part that show how often predictions differ
 _GLANCE = 1000  # different rows that tell most columns apart
-_MOST_ASKED = 3  # labelers whose column is held against a fit of the others
+_MOST_ASKED = 3  # labelers whose column is compared with a fit of the others
 
 
 def written_back(labels: Labels) -> tuple[Check, ...]:
-    """Do labelers never disagree, on enough samples to be odd?"""
+    """Labelers never disagree, on enough samples to be suspicious."""
     patterns = labels.patterns()
     votes = patterns.labels.counts()
     several = across(np.add, votes) >= 2
@@ -66,7 +66,7 @@ def written_back(labels: Labels) -> tuple[Check, ...]:
 
 
 def standing_twice(labels: Labels) -> tuple[Check, ...]:
-    """Does every labeler's column stand more than once?"""
+    """Every labeler's column occurs more than once."""
     patterns = labels.patterns()
     row, labeler, label, times = patterns.entries()
     for part in (row < _GLANCE, slice(None)):
@@ -97,7 +97,7 @@ def standing_twice(labels: Labels) -> tuple[Check, ...]:
 
 
 def vote_column(labels: Labels) -> tuple[Check, ...]:
-    """Is one labeler the majority vote of the others?"""
+    """One labeler is the majority vote of the others."""
     if labels.num_labelers < 4:
         return ()
     patterns = labels.patterns()
@@ -127,8 +127,8 @@ def vote_column(labels: Labels) -> tuple[Check, ...]:
     return ()
 
 
-def repeats_labels(labels: Labels, y_pred: Int[np.ndarray, " samples"], name: str = "") -> tuple[Check, ...]:
-    """Are predictions an echo of the majority vote, or of one labeler?"""
+def repeats_labels(labels: Labels, y_pred: Codes, name: str = "") -> tuple[Check, ...]:
+    """Predictions repeat the majority vote, or one labeler."""
     patterns, size = labels.patterns(), labels.num_labelers
     votes = patterns.labels.counts()
     if size < 2 or across(np.add, votes).max() < 3:
@@ -145,8 +145,8 @@ def repeats_labels(labels: Labels, y_pred: Int[np.ndarray, " samples"], name: st
         return ()
     right, errors = learned_errors(labels)
     of_vote = 1 - right[vote[patterns.inverse] >= 0].mean() if clear.size else 0.0
-    granted = np.clip([*_OF_LABELER * errors, _OF_VOTE * of_vote], 0, 1)
-    p_values = bdtr(differ, shared, granted) * (size + 1)
+    rates = np.clip([*_OF_LABELER * errors, _OF_VOTE * of_vote], 0, 1)
+    p_values = bdtr(differ, shared, rates) * (size + 1)
     t = int(np.argmin(np.where(near, p_values, np.inf)))
     if p_values[t] > FALSE_ALARM:
         return ()
@@ -164,8 +164,8 @@ def repeats_labels(labels: Labels, y_pred: Int[np.ndarray, " samples"], name: st
     return alarm("predictions repeat labels", differ[t], p_values[t], text)
 
 
-def learned_part(labels: Labels, y_pred: Int[np.ndarray, " samples"], name: str = "") -> tuple[Check, ...]:
-    """Do predictions repeat the labels of the first or the last samples, and not those of the others?"""
+def learned_part(labels: Labels, y_pred: Codes, name: str = "") -> tuple[Check, ...]:
+    """Predictions repeat the labels of the first or the last samples only."""
     votes, p_values = labels.counts(), {}
     vote, total = winners(votes), votes.sum(axis=1)
     asked = np.flatnonzero(vote >= 0)
@@ -178,9 +178,8 @@ def learned_part(labels: Labels, y_pred: Int[np.ndarray, " samples"], name: str 
         if not rate.any() or differ[inside].sum() > _ECHO * inside.sum():
             continue
         easier = min(doubt[inside].mean() / doubt[~inside].mean(), 1.0) if doubt[~inside].any() else 1.0
-        p_values[share, side] = float(
-            bdtr(differ[inside].sum(), inside.sum(), _OF_VOTE * easier * rate.mean())
-        )
+        error = _OF_VOTE * easier * rate.mean()
+        p_values[share, side] = float(bdtr(differ[inside].sum(), inside.sum(), error))
     (share, side), p_value = min(p_values.items(), key=lambda item: item[1], default=((0.0, 0), 1.0))
     whose, part = f"predictions of {name!r}" if name else "predictions", "first" if side > 0 else "last"
     text = (
@@ -190,11 +189,9 @@ def learned_part(labels: Labels, y_pred: Int[np.ndarray, " samples"], name: str 
     return alarm("predictions repeat labels", share, p_value * 18, text)
 
 
-def learned_errors(
-    labels: Labels, y_pred: Int[np.ndarray, " samples"] | None = None
-) -> tuple[Float[np.ndarray, " samples"], Float[np.ndarray, " labelers"]]:
-    """The chance that the vote of each sample is right, and each labeler's error rate, predictions' last."""
-    votes, (labeled, raters, fit) = labels.counts(), _fitted(labels, y_pred)
+def learned_errors(labels: Labels) -> tuple[Float[np.ndarray, " samples"], Float[np.ndarray, " labelers"]]:
+    """P(the vote of each sample is right), and each labeler's error rate."""
+    votes, (labeled, raters, fit) = labels.counts(), _fitted(labels)
     vote = winners(votes)
     right = np.ones(labels.num_samples)
     right[labeled] = fit.posterior[0][np.arange(labeled.size), vote[labeled]]
@@ -206,10 +203,8 @@ def learned_errors(
     return np.where(vote >= 0, np.maximum(right, right_by_agreement(votes)), 1.0), np.minimum(errors, rate)
 
 
-def _fitted(
-    labels: Labels, y_pred: Int[np.ndarray, " samples"] | None = None
-) -> tuple[np.ndarray, Labels, Sets]:
-    """Samples with a label, who labels these (predictions last), and Dawid and Skene's fit of them."""
+def _fitted(labels: Labels, y_pred: Codes | None = None) -> tuple[np.ndarray, Labels, Sets]:
+    """Samples with a label, their raters (predictions last), and Dawid and Skene's fit of these."""
     labeled = np.flatnonzero(labels.labels_per_sample() > 0)
     raters = labels.restrict(labeled)
     if y_pred is not None:
@@ -218,11 +213,8 @@ def _fitted(
     return labeled, raters, modes(observed(raters, collapse=False), start, max_cycles=60, tol=1e-5)
 
 
-def right_by_agreement(votes: Int[np.ndarray, "samples classes"]) -> Float[np.ndarray, " samples"]:
-    """The chance that the vote is right if all labelers err alike, by how often two labels agree.
-
-    With a the chance to be right, two labels agree with probability a^2 + (1 - a)^2 / (C - 1).
-    """
+def right_by_agreement(votes: Votes) -> Float[np.ndarray, " samples"]:
+    """P(the vote is right) by agreement, a^2 + (1 - a)^2 / (C - 1) for two labels of accuracy a."""
     total, size = votes.sum(axis=1), votes.shape[1]
     pairs = (total * (total - 1)).sum()
     agree = (votes * (votes - 1)).sum() / pairs if pairs else 1.0
@@ -232,7 +224,7 @@ def right_by_agreement(votes: Int[np.ndarray, "samples classes"]) -> Float[np.nd
 
 
 def winners(votes: Int[np.ndarray, "*rows classes"]) -> Int[np.ndarray, "*rows"]:
-    """The class with the most votes; -1 where several have, or where there is no vote."""
+    """The class with the most votes; -1 for ties and without votes."""
     top = across(np.maximum, votes)
     single = (across(np.add, (votes == top[..., None]).view(np.int8)) == 1) & (top > 0)
     return np.where(single, votes.argmax(axis=-1), -1)
@@ -241,7 +233,7 @@ def winners(votes: Int[np.ndarray, "*rows classes"]) -> Int[np.ndarray, "*rows"]
 _SURE = 1e-5
 _ODD = 0.01  # below it, equality is worth a quiet word
 _LEAST = 5  # gold samples of a class before it can be called exchanged
-_GRANTED = 1 / 4  # chance to be right that predictions have at least, whatever labels say
+_LEAST_RIGHT = 1 / 4  # least probability that predictions are right
 AT_RANDOM, _SHUFFLES, _ALARM = "gold at random", 1999, 0.01
 _UNLIKE = (
     "gold samples are {} uncertain than the others (mean uncertainty {:.2f} and {:.2f}, p = {:.2g}): they "
@@ -255,15 +247,12 @@ _ONE_CLASS = (
 
 
 def exchanged_codes(
-    gold: Int[np.ndarray, " samples"],
-    votes: Int[np.ndarray, "samples classes"],
-    predictions: Mapping[str, Int[np.ndarray, " samples"]],
-    classes: Sequence[str],
+    gold: Codes, votes: Votes, predictions: Mapping[str, Codes], classes: Sequence[str]
 ) -> tuple[Check, ...]:
-    """Would gold fit labels and all predictions with its classes permuted?"""
+    """Gold fits labels and all predictions far better with permuted classes."""
     size, known = votes.shape[1], gold >= 0
     coded = [winners(votes), *predictions.values()]
-    asked = [known & (codes >= 0) for codes in coded]  # where nothing is said nothing is counted
+    asked = [known & (codes >= 0) for codes in coded]  # only where both are known
     tables = [cross_table(gold[on], codes[on], (size, size)) for codes, on in zip(coded, asked, strict=True)]
     becomes = best_matching(np.sum(tables, axis=0))
     moved = np.flatnonzero((becomes != np.arange(size)) & (tables[0].sum(axis=1) >= _LEAST))
@@ -292,8 +281,8 @@ def exchanged_codes(
     return alarm("codes of the gold", go - stay, p_value, text)
 
 
-def gold_is_vote(gold: Int[np.ndarray, " samples"], labels: Labels) -> tuple[Check, ...]:
-    """Does gold never differ from the majority vote, where the vote is in doubt?"""
+def gold_is_vote(gold: Codes, labels: Labels) -> tuple[Check, ...]:
+    """Gold equals the majority vote even where the vote is uncertain."""
     vote = winners(labels.counts())
     asked = _all_equal(gold, vote, labels, 3)
     if not asked.size:
@@ -308,16 +297,14 @@ def gold_is_vote(gold: Int[np.ndarray, " samples"], labels: Labels) -> tuple[Che
 
 
 def _all_equal(gold: np.ndarray, codes: np.ndarray, labels: Labels, at_least: int) -> np.ndarray:
-    """Where both say something, if they never differ and some sample has `at_least` labels; else nowhere."""
+    """Samples in both if they never differ and some sample has `at_least` labels; else none."""
     asked = np.flatnonzero((gold >= 0) & (codes >= 0))
     differ = (gold[asked] != codes[asked]).any() or labels.labels_per_sample().max() < at_least
     return asked[:0] if differ else asked
 
 
-def gold_is_predictions(
-    gold: Int[np.ndarray, " samples"], labels: Labels, predictions: Mapping[str, Int[np.ndarray, " samples"]]
-) -> tuple[Check, ...]:
-    """Does gold side with the predictions of a classifier wherever the vote differs from them?"""
+def gold_is_predictions(gold: Codes, labels: Labels, predictions: Mapping[str, Codes]) -> tuple[Check, ...]:
+    """Gold equals the predictions of a classifier wherever the vote differs from them."""
     checks, vote = [], winners(labels.counts())
     for name, y_pred in predictions.items():
         equal = _all_equal(gold, y_pred, labels, 2)
@@ -335,7 +322,7 @@ def gold_is_predictions(
             continue
         labeled, _, fit = _fitted(labels, y_pred)
         right = fit.posterior[0][np.searchsorted(labeled, differ), y_pred[differ]]
-        p_value = float(np.prod(np.maximum(right, _GRANTED)))
+        p_value = float(np.prod(np.maximum(right, _LEAST_RIGHT)))
         text += (
             f"was gold filled in from the predictions (p = {p_value:.1g} if not)? Then it adds nothing. "
             "Verify samples independently, or leave gold out"
@@ -344,10 +331,8 @@ def gold_is_predictions(
     return tuple(checks)
 
 
-def chosen_gold(
-    gold: Int[np.ndarray, " samples"], votes: Int[np.ndarray, "samples classes"]
-) -> tuple[Check, ...]:
-    """Do labelers agree on the gold samples as on others?"""
+def chosen_gold(gold: Codes, votes: Votes) -> tuple[Check, ...]:
+    """Labelers agree on the gold samples more, or less, than on others."""
     from scipy.stats import hypergeom  # half a second, and only where there is gold
 
     several, known = votes.sum(axis=1) >= 2, gold >= 0
@@ -372,12 +357,9 @@ def chosen_gold(
 
 
 def random_gold_check(
-    class_posterior: Float[np.ndarray, "samples classes"],
-    gold: Int[np.ndarray, " samples"],
-    key: Key,
-    classes: Sequence[str],
+    class_posterior: Float[np.ndarray, "samples classes"], gold: Codes, key: Key, classes: Sequence[str]
 ) -> tuple[Check, ...]:
-    """The check, `class_posterior` by labels alone; nothing where all or none is gold, or doubt is equal."""
+    """Gold is not a random sample, by the uncertainty of its classes from labels alone."""
     doubt, known = 1 - class_posterior.max(axis=1), gold >= 0
     number = int(known.sum())
     if number in (0, known.size):

@@ -1,19 +1,17 @@
-"""What must be looked at before any number is: gold, labels or predictions that are not what they are called.
+"""Alarms about gold, labels or predictions that are not what they are called.
 
-No model answers these alarms, and the numbers below them mean nothing. Each is one function of counts, here,
-in `columns` and (where they are read) `jtruth.io.tables`; a false one has probability 1e-4 at most.
+Each alarm is a function of counts, with a false-alarm rate of at most 1e-4.
 
-**Chance.** With V[i, c] the votes of sample i for class c (its class posterior, where the noise is known),
-agreement is S = sum_i V[i, y_pred_i]. Had the predictions been handed out at random, S would have the mean
-and variance of a linear statistic of a random permutation (Hoeffding 1951), both exact sums here. Divided by
-what the spread of labels and predictions allows, and by the agreement of the labels among themselves
-(Spearman), S - E S estimates the correlation of predictions and true classes. The alarm needs one within two
-standard errors of chance and below .4 by three of them, or three below chance.
+**Chance.** With V[i, c] the votes of sample i for class c (its class posterior for known noise), agreement is
+S = sum_i V[i, y_pred_i]. For randomly permuted predictions, S has the mean and variance of a linear
+permutation statistic (Hoeffding 1951), both exact sums here. Divided by the maximum given the spread of
+labels and predictions, and by the agreement of the labels among themselves (Spearman), S - E S estimates the
+correlation of predictions and true classes. An alarm needs one within two standard errors of chance and below
+.4 by three of them, or three below chance.
 
 **Direction of scores.** With h_i the share of the votes of sample i for the positive class and R_i the rank
-of its score, sum h_i R_i has such a distribution too. The alarm needs an area under the ROC curve by the
-labels, as they are, below .4 and a sum five standard deviations below its mean: fewer than 1e-6 of sets by
-chance.
+of its score, sum h_i R_i has such a distribution too. An alarm needs an area under the ROC curve by the
+labels below .4 and a sum five standard deviations below its mean.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,9 +30,11 @@ from jtruth.labels import Labels
 from jtruth.stats.agreement import krippendorff, point
 from jtruth.stats.chains import mean_ranks
 
+Scores = Float[np.ndarray, " samples"]
+Codes = Int[np.ndarray, " samples"]
 CHANCE = "better than chance"
-Predictions = Mapping[str, Int[np.ndarray, " samples"]]  # by the classifier's name, "" if there is one
-_MANY = 30  # samples on which two classifiers hardly agree by chance
+Predictions = Mapping[str, Codes]  # by the classifier's name, "" if there is one
+_MANY = 30  # samples on which two classifiers rarely agree by chance
 _FAR, _WORSE = -5.0, 0.4
 _FEW_BELOW = 0.02  # share of whole numbers below a threshold under 1 that may be meant
 _BACK = "Give 1 - score (or -score), or set positive=... to the class that high scores indicate"
@@ -46,19 +46,17 @@ _ALARM = (
 
 
 def look_at(data: Inputs, predictions: Predictions) -> tuple[Check, ...]:
-    """The first look at checked input; nothing where there are no labels."""
+    """Alarms about checked input; only the check of chance without labels."""
     if data.labels is None:
-        named = [(name, y_pred) for name, y_pred in predictions.items() if name]
-        return sum(
-            (chance_check(replace(data, y_pred=y_pred), data.model, name) for name, y_pred in named), ()
-        )
+        named = [(replace(data, y_pred=codes), name) for name, codes in predictions.items() if name]
+        return sum((chance_check(one, data.model, name) for one, name in named), ())
     return first_look(data.labels, data.gold, predictions, data.open and data.sampling.at_random)
 
 
 def first_look(
-    labels: Labels, gold: Int[np.ndarray, " samples"], predictions: Predictions, random_gold: bool = False
+    labels: Labels, gold: Codes, predictions: Predictions, random_gold: bool = False
 ) -> tuple[Check, ...]:
-    """All that labels, predictions and gold make one look at; `random_gold`: it is taken to be random."""
+    """Alarms about labels, predictions and gold; `random_gold`: gold is assumed to be random."""
     checks: list[Check] = []
     if (gold >= 0).any():
         checks += columns.exchanged_codes(gold, labels.counts(), predictions, labels.class_names) or (
@@ -76,10 +74,8 @@ def first_look(
     return (*checks, *(Check("reading", None, None, LOOK_FIRST, text) for text in read))
 
 
-def odd_predictions(
-    gold: Int[np.ndarray, " samples"], predictions: Predictions, classes: Sequence[str]
-) -> Iterator[Check]:
-    """Who predicts what another does, or always one class, or never a class that gold samples are of."""
+def odd_predictions(gold: Codes, predictions: Predictions, classes: Sequence[str]) -> Iterator[Check]:
+    """Predictions that equal another's, are constant, or never have a class that gold has."""
     for a, b in combinations(predictions, 2):
         if (predictions[a] == predictions[b]).all():
             text = (
@@ -109,7 +105,7 @@ def odd_predictions(
 
 
 def chance_check(data: Inputs, model: Model | None, name: str | None = None) -> tuple[Check, ...]:
-    """The check of the classifier against chance; nothing where the data cannot tell."""
+    """Check the classifier against chance; nothing if the data cannot show it."""
     if data.labels is not None and data.model is None:
         counts = data.labels.patterns().table(data.y_pred, data.num_symbols)
         return chance_verdict(*votes_of(data.labels), counts)
@@ -124,7 +120,7 @@ def chance_check(data: Inputs, model: Model | None, name: str | None = None) -> 
 
 
 def votes_of(labels: Labels) -> tuple[Float[np.ndarray, "patterns classes"], float]:
-    """Votes, and the correlation of truth and a vote by the agreement of the labels among themselves."""
+    """Votes, and the correlation of truth and a vote by the agreement of the labels."""
     shared = max(float(np.nan_to_num(point(krippendorff(labels.counts())))), 0.0) ** 0.5
     return labels.patterns().labels.counts().astype(np.float64), shared
 
@@ -135,10 +131,7 @@ def chance_verdict(
     counts: Num[np.ndarray, "rows classes"],
     name: str | None = None,
 ) -> tuple[Check, ...]:
-    """The verdict on predictions, where truth and a vote have the correlation `shared`.
-
-    One of several classifiers has a `name`, and only alarms.
-    """
+    """Verdict on predictions, given the correlation `shared` of truth and a vote; by `name` only alarms."""
     by_chance = correlation(votes, counts)
     if by_chance is None or shared < 1e-6:
         return ()
@@ -180,8 +173,8 @@ def correlation(
     return float((votes * counts).sum() - mean) / scale, variance**0.5 / scale
 
 
-def backward_scores(scores: Float[np.ndarray, " samples"], data: Inputs) -> tuple[Check, ...]:
-    """Do high scores go with labels of the other class?"""
+def backward_scores(scores: Scores, data: Inputs) -> tuple[Check, ...]:
+    """High scores go with labels of the other class."""
     area, away = _area(labels_opinion(data)[:, data.positive], scores)
     if not (away < _FAR and area < _WORSE):
         return ()
@@ -194,7 +187,7 @@ def backward_scores(scores: Float[np.ndarray, " samples"], data: Inputs) -> tupl
 
 
 def backward_columns(scores: Float[np.ndarray, "samples classes"], data: Inputs) -> tuple[Check, ...]:
-    """Do most columns of scores speak against their own class?"""
+    """Most columns of scores contradict their own class."""
     areas = [_area(h, s) for h, s in zip(labels_opinion(data).T, scores.T, strict=True)]
     against = [name for name, (_, away) in zip(data.classes, areas, strict=True) if away < _FAR]
     mean = float(np.mean([area for area, _ in areas]))
@@ -208,10 +201,8 @@ def backward_columns(scores: Float[np.ndarray, "samples classes"], data: Inputs)
     return alarm("direction of the scores", mean, None, text)
 
 
-def row_numbers(
-    scores: Float[np.ndarray, " samples"], data: Inputs, what: str = "scores"
-) -> tuple[Check, ...]:
-    """Are scores the numbers of the rows, or the ids of the tasks?"""
+def row_numbers(scores: Scores, data: Inputs, what: str = "scores") -> tuple[Check, ...]:
+    """Scores are row numbers, or ids of the tasks."""
     ids = np.array([number_in(str(task)) for task in data.samples.task_names])
     for number in (np.arange(scores.size), ids) if scores.size >= _MANY else ():
         slope = np.ptp(scores) / np.ptp(number) if np.isfinite(number).all() and np.ptp(number) else 0.0
@@ -226,14 +217,14 @@ def row_numbers(
 
 
 def labels_opinion(data: Inputs) -> Float[np.ndarray, "samples classes"]:
-    """What labels say of each sample: shares of the votes; of known error rates the class posterior."""
+    """Class shares of each sample by the votes; for known error rates its class posterior."""
     if data.model is not None:
         return softmax(data.model.log_likelihood + log(data.model.prior)[None, :])
     return vote_shares(data.own_labels().counts())
 
 
-def _area(share: Float[np.ndarray, " samples"], scores: Float[np.ndarray, " samples"]) -> tuple[float, float]:
-    """Area under the ROC curve if samples are positive by these shares, and its sds from chance."""
+def _area(share: Scores, scores: Scores) -> tuple[float, float]:
+    """Area under the ROC curve given shares of positives, and its standard deviations from chance."""
     size, rank = share.size, mean_ranks(scores[:, None])[:, 0]
     spread = np.sqrt(share.var() * rank.var() * size**2 / max(size - 1, 1))
     if not spread > 1e-9:
@@ -243,10 +234,8 @@ def _area(share: Float[np.ndarray, " samples"], scores: Float[np.ndarray, " samp
     return 0.5 + lead / float(pairs), lead / float(spread)
 
 
-def threshold_outside(
-    scores: Float[np.ndarray, " samples"], threshold: float | None, positives: float
-) -> tuple[Check, ...]:
-    """Does a threshold leave all samples on one side, or is it a share where scores are not?"""
+def threshold_outside(scores: Scores, threshold: float | None, positives: float) -> tuple[Check, ...]:
+    """A threshold has all samples on one side, or is on another scale than the scores."""
     low, high = float(scores.min()), float(scores.max())
     if threshold is None:
         return ()

@@ -1,12 +1,9 @@
-"""Label sets side by side, the observed one and many simulated ones, and Dawid and Skene's EM for all.
+"""The observed label set and simulated ones as one array, and Dawid and Skene's EM for all of them.
 
-Who labelled what is fixed; a simulated set differs in the labels only. Where few patterns of labels are
-possible, a row stands for all samples with one pattern (by the same raters and, with gold, of the same
-class), and sets differ in how many samples each row has. Otherwise a row is a sample.
-
-All sets share one sparse matrix with a block for each, so that a step of EM costs two sparse products. Every
-second pair of steps is lengthened (SQUAREM), each set by its own factor; a set whose likelihood would fall
-goes on from plain EM.
+If few patterns of labels are possible, a row stands for all samples with one pattern (by the same raters and,
+with gold, of the same class), and sets differ in the number of samples of each row. Otherwise a row is a
+sample. All sets share one sparse matrix with a block for each. Pairs of steps of EM are extrapolated
+(SQUAREM), each set by its own factor; a set whose likelihood would fall continues from plain EM.
 """
 
 from dataclasses import dataclass, field, replace
@@ -35,10 +32,7 @@ _NONE = np.zeros(0)  # in a design to which nothing was fitted
 
 @dataclass(frozen=True, repr=False)
 class Sets:
-    """Label sets of one design, and (of `modes`) what is fitted to them. Entries are sorted by row.
-
-    Every row has one entry at least. Residuals are of every label under every class.
-    """
+    """Label sets of one design, sorted by row, with an entry in each row; and (from `modes`) their fits."""
 
     label: np.ndarray  # (sets, entries) class codes
     weight: np.ndarray  # (sets, rows) samples in each row
@@ -59,13 +53,13 @@ class Sets:
     # parameters), (sets, rows)
     posterior: np.ndarray = field(default_factory=_NONE.copy)
     log_p: np.ndarray = field(default_factory=_NONE.copy)
-    fixed: np.ndarray | None = None  # (classes,) class prior, where it was held
+    fixed: np.ndarray | None = None  # (classes,) class prior, if it was fixed
 
     __repr__ = one_line
 
     @property
     def parameters(self) -> Parameters:
-        """What simulated sets are drawn from, and fits start at."""
+        """Prior and matrices, from which sets are simulated and fits start."""
         return self.prior, self.matrices
 
     @property
@@ -75,7 +69,7 @@ class Sets:
 
     @property
     def size(self) -> int:
-        """Labels of a set, or rows of matrices; all is done to each of them once for every class."""
+        """Cost of a set: labels, or rows of matrices, times a factor for many classes."""
         number = max(self.row.size, self.num_raters * self.num_classes)
         return int(number * max(self.num_classes / _USUAL, 1))
 
@@ -119,7 +113,7 @@ def sum_by(values: np.ndarray, group: np.ndarray, size: int) -> np.ndarray:
 
 
 def observed(raters: Labels, gold: np.ndarray | None = None, *, collapse: bool = True) -> Sets:
-    """The labels at hand as one set; every sample has a label."""
+    """The observed labels as one set; every sample has a label."""
     sample, rater, label = (a.astype(np.int64) for a in raters.entries())
     by_row = np.lexsort((rater, sample))
     sample, rater, label = sample[by_row], rater[by_row], label[by_row]
@@ -130,7 +124,7 @@ def observed(raters: Labels, gold: np.ndarray | None = None, *, collapse: bool =
 
 
 def with_classifier(labels: Labels, y_pred: np.ndarray) -> Labels:
-    """The labels with the classifier appended as one more labeler (the last)."""
+    """The labels with the classifier as the last labeler."""
     number, last = labels.num_samples, labels.num_labelers
     predicted = (np.arange(number), np.full(number, last), y_pred)
     columns = zip((labels.sample, labels.labeler, labels.label), predicted, strict=True)
@@ -141,7 +135,7 @@ def with_classifier(labels: Labels, y_pred: np.ndarray) -> Labels:
 
 
 def _collapse(sets: Sets) -> Sets | None:
-    """Rows for all patterns that are possible, if there are no more of them than samples."""
+    """Rows for all possible patterns, if there are no more of them than samples."""
     size, classes = sets.known.size, sets.num_classes
     table = check.padded_rows(sets.row, sets.rater, size)
     first, kind, kind_size = check.collapse_rows(np.column_stack([table, sets.known]))
@@ -166,7 +160,7 @@ def _collapse(sets: Sets) -> Sets | None:
 
 
 def with_pairs(sets: Sets) -> Sets:
-    """With pairs of raters who share samples, among those with most labels; memory follows the labels."""
+    """Add pairs of raters who share samples, among those with most labels."""
     weight = sets.weight[0][sets.row]
     load = np.bincount(sets.rater, weight, sets.num_raters)
     busy = np.sort(np.argsort(-load, kind="stable")[:_MAX_RATERS])
@@ -195,7 +189,7 @@ def with_pairs(sets: Sets) -> Sets:
 def simulate(
     sets: Sets, fitted: Parameters, probability: np.ndarray, num: int, rng: np.random.Generator
 ) -> Sets:
-    """`num` sets drawn from the model `fitted`; `probability` (rows,) is of patterns, where rows are such."""
+    """`num` sets drawn from the model `fitted`; `probability` (rows,) of patterns, if rows are patterns."""
     rows = sets.known.size
     if sets.kind is not None:
         weight = np.empty((num, rows))
@@ -221,9 +215,10 @@ def modes(
     sets: Sets, start: Parameters | np.ndarray, *, prior: np.ndarray | None = None, one_matrix: bool = False,
     max_cycles: int = 10, tol: float = 2e-4,
 ) -> Sets:  # fmt: skip
-    """EM from `start`, parameters that are broadcast to all sets or class posteriors (sets, rows, classes).
+    """EM from `start`, parameters or class posteriors (sets, rows, classes), for all sets.
 
-    A cycle is three steps. `prior` holds the class prior; `one_matrix`: all raters but the last have one.
+    A cycle is three steps. `prior` is a fixed class prior; with `one_matrix` all raters but the last share
+    one.
     """
     columns, fixed = _label_columns(sets), (prior, one_matrix)
     if not isinstance(start, tuple):
@@ -248,7 +243,7 @@ def modes(
 
 
 def _label_columns(sets: Sets) -> sparse.csr_array:
-    """Which labels each row has: (sets * rows, sets * raters * classes), a block for each set."""
+    """Labels of each row: (sets * rows, sets * raters * classes), a block for each set."""
     (num, entries), width = sets.label.shape, sets.num_raters * sets.num_classes
     dtype = np.int32 if num * max(entries, width) < 2**31 else np.int64
     column = sets.rater * sets.num_classes + sets.label + np.arange(num)[:, None] * width
@@ -259,7 +254,6 @@ def _label_columns(sets: Sets) -> sparse.csr_array:
 
 
 def _e_step(sets: Sets, columns: sparse.csr_array, at: Parameters) -> tuple[np.ndarray, np.ndarray]:
-    """Class posterior and log probability of every row."""
     classes = sets.num_classes
     joint = (columns @ log(at[1]).swapaxes(2, 3).reshape(-1, classes)).reshape(*sets.weight.shape, classes)
     possible = (sets.known[:, None] == np.arange(classes)) | (sets.known < 0)[:, None]

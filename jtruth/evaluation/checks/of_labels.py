@@ -1,24 +1,25 @@
-"""What labels say against what is taken for granted of their labelers, whatever model learns from them.
+"""Checks of the labels against assumptions about their labelers.
 
-**Labels missing by class.** If the number of labels n_i of a sample says nothing, the class probabilities p_i
-average to the class shares whatever it is: S_c = sum_i (n_i - mean n) p_ic has mean 0, and S' V^+ S with
-V = sum_i (n_i - mean n)^2 r_i r_i', r_i = p_i - mean p, is chi-square with classes - 1 degrees of freedom.
+**Labels missing by class.** If the number of labels n_i of a sample is unrelated to its class, the class
+probabilities p_i average to the class shares for every n_i: S_c = sum_i (n_i - mean n) p_ic has mean 0, and
+S' V^+ S with V = sum_i (n_i - mean n)^2 r_i r_i', r_i = p_i - mean p, is chi-square with classes - 1 degrees
+of freedom.
 
-**Exchangeable labelers.** Histograms forget who gave a label, which is right if labels of one sample are
-independent draws from the same class probabilities (Mimori et al. 2021, D.6). Every exchange of labels within
-a sample is then equally likely, so the test is exact: shuffled labels, and the sum over labelers and classes
-(and groups of samples) of (count - expected)^2 / variance.
+**Exchangeable labelers.** Histograms ignore who gave a label, which is right if labels of one sample are
+independent draws from the same class probabilities (Mimori et al. 2021, D.6). Then every exchange of labels
+within a sample is equally likely, so the permutation test is exact; its statistic is the sum over labelers
+and classes (and groups of samples) of (count - expected)^2 / variance.
 
-**Groups of labelers** who agree with one another beyond what any accuracy allows, and so repeat their
-mistakes. Let K_ij be how much more often labelers i and j agree than their use of the classes makes them,
+**Groups of labelers** who agree with one another more than any accuracy allows, and so repeat each other's
+mistakes. Let K_ij be the agreement of labelers i and j beyond that of their use of the classes,
 
     K_ij = mean over common samples of 1(z_i = z_j) - p_j[z_i] - p_i[z_j] + p_i . p_j.
 
-If they err independently given the class (of more than two, each alike in all), K_ij = f_i f_j, and no f is
-beyond that of a labeler who is always right. The f are fitted by least squares; what is left of each
-pair is held against its spread over samples drawn again, and the largest against the largest of those (false
-alarms 1 in 100). It also needs four labelers and agreements 3 points above what is expected. Where the others
-are few it does not show which group judges by itself; and mistakes that all labelers share look like truth.
+If they err independently given the class (with more than two, each alike in all), K_ij = f_i f_j, and no f
+exceeds that of a perfect labeler. The f are fitted by least squares; the residual of each pair is compared
+with its spread over resampled samples, and the largest with the largest of those (false alarms 1 in 100). It
+also needs four labelers and agreements 3 points above expectation. If few other labelers remain it does not
+show which group is independent; mistakes that all labelers share cannot be seen.
 """
 
 from collections.abc import Sequence
@@ -39,6 +40,9 @@ from jtruth.evaluation.parts import LOOK_FIRST, WORTH_KNOWING, Check
 from jtruth.labels import Labels
 from jtruth.learning.behaviour import Behaviour
 
+Pairs = Float[np.ndarray, "raters raters"]
+Linked = Bool[np.ndarray, "raters raters"]
+Coded = Int[np.ndarray, "samples raters"]
 REFUSED = (
     "The checks reject every model of these labels, so estimates under each assumption are not shown. The "
     "interval reflects the errors of such labels on public data."
@@ -80,10 +84,7 @@ _SO_DO = "so do {}, and at least one of these groups repeats its own mistakes; t
 def missing_check(
     labels: Labels, class_posterior: Float[np.ndarray, "samples classes"], *, answered: bool = False
 ) -> tuple[Check, ...]:
-    """The check, by a model with the same class shares for all; nothing where all have equally many labels.
-
-    `answered`: the answer has class shares for each number of labels, and nothing is off.
-    """
+    """Check for labels missing by class; `answered`: class shares already depend on the number of labels."""
     number = labels.labels_per_sample().astype(np.float64)
     labeled = number > 0
     if np.unique(number[labeled]).size < 2:
@@ -104,7 +105,7 @@ def missing_check(
 
 
 def by_number(labels: Labels, class_posterior: Float[np.ndarray, "samples classes"]) -> tuple[Check, ...]:
-    """The check as it reads once models learn shares for each number of labels; empty: they need not."""
+    """The check once models learn shares for each number of labels; empty if they need not."""
     if not any(check.verdict == "does not fit" for check in missing_check(labels, class_posterior)):
         return ()
     return missing_check(labels, class_posterior, answered=True)
@@ -113,11 +114,7 @@ def by_number(labels: Labels, class_posterior: Float[np.ndarray, "samples classe
 def exchangeability_check(
     labels: Labels, *, key: Key, groups: np.ndarray | None = None, permutations: int = 499
 ) -> Check:
-    """Permutation test that the labelers of a sample are interchangeable.
-
-    Among `groups` of samples (codes 0..) labelers may differ in different ways. "cannot be seen" where no
-    sample has two different labels.
-    """
+    """Permutation test that the labelers of a sample are interchangeable, within `groups` of samples."""
     sample, labeler, label = labels.entries()
     counts = labels.counts()
     use = ((counts > 0).sum(axis=1) > 1)[sample]
@@ -159,12 +156,12 @@ def exchangeability_check(
 
 # Of pairs: agreement beyond one factor, the same in standard deviations, the p-value of the largest, and
 # which pairs no accuracy explains.
-Excess = tuple[Float[np.ndarray, "raters raters"], Float[np.ndarray, "raters raters"], float,
-               Bool[np.ndarray, "raters raters"]]  # fmt: skip
+Excess = tuple[Pairs, Pairs, float,
+               Linked]  # fmt: skip
 
 
 def groups_check(labels: Labels, key: Key) -> tuple[Check, ...]:
-    """The check, of first labels of a sample; nothing with fewer than four labelers who share samples."""
+    """Check for groups of labelers, by first labels; nothing with fewer than four who share samples."""
     z, names = _most_labels(labels, key)
     first = excess(z, labels.num_classes, key, np.zeros((len(names),) * 2, bool)) if len(names) > 3 else None
     if first is None:
@@ -197,10 +194,8 @@ def groups_check(labels: Labels, key: Key) -> tuple[Check, ...]:
     return (Check(EVERYBODY if everybody else GROUPS, beyond, p_value, "does not fit", text),)
 
 
-def _one_by_one(
-    z: Int[np.ndarray, "samples raters"], classes: int, key: Key, left_over: Excess | None
-) -> tuple[Bool[np.ndarray, "raters raters"], Float[np.ndarray, "raters raters"]]:
-    """Pairs beyond any accuracy and their excess: group after group, those before held aside."""
+def _one_by_one(z: Coded, classes: int, key: Key, left_over: Excess | None) -> tuple[Linked, Pairs]:
+    """Pairs beyond any accuracy and their excess: group after group, with earlier ones set aside."""
     linked, left = np.zeros((z.shape[1],) * 2, bool), np.zeros((z.shape[1],) * 2)
     aside = linked.copy()
     for _ in range(_ROUNDS):
@@ -215,17 +210,15 @@ def _one_by_one(
     return linked, left
 
 
-def _groups(
-    linked: Bool[np.ndarray, "raters raters"], size: Float[np.ndarray, "raters raters"]
-) -> list[Int[np.ndarray, " members"]]:
-    """Labelers whom pairs connect, the group of the largest first."""
+def _groups(linked: Linked, size: Pairs) -> list[Int[np.ndarray, " members"]]:
+    """Connected groups of labelers, the one with the largest excess first."""
     _, part = sparse.csgraph.connected_components(linked, directed=False)
     groups = [np.flatnonzero(part == k) for k in np.unique(part) if (part == k).sum() > 1]
     return sorted(groups, key=lambda group: -size[np.ix_(group, group)].max())
 
 
-def _most_labels(labels: Labels, key: Key) -> tuple[Int[np.ndarray, "samples raters"], list[str]]:
-    """Labels of those with the most, one a sample, on some thousand samples with two or more; their names."""
+def _most_labels(labels: Labels, key: Key) -> tuple[Coded, list[str]]:
+    """Labels of the most active labelers, one a sample, on some thousand samples; and their names."""
     number = labels.labels_per_labeler()
     raters = np.sort(np.argsort(-number, kind="stable")[:_MOST_RATERS])
     raters = raters[number[raters] >= _LEAST_SHARED]
@@ -238,10 +231,8 @@ def _most_labels(labels: Labels, key: Key) -> tuple[Int[np.ndarray, "samples rat
     return z[shared], [str(labels.worker_names[t]) for t in raters]
 
 
-def excess(
-    z: Int[np.ndarray, "samples raters"], classes: int, key: Key, aside: Bool[np.ndarray, "raters raters"]
-) -> Excess | None:
-    """What one factor leaves of the agreement of pairs, without those `aside`; None where pairs are few."""
+def excess(z: Coded, classes: int, key: Key, aside: Linked) -> Excess | None:
+    """Residuals of one factor for the agreement of pairs, without those `aside`; None if pairs are few."""
     first, _, times = collapse_rows(z)
     rows = z[first]
     votes = np.array([rows == c for c in range(classes)], np.float64)  # (classes, rows, raters)
@@ -266,7 +257,7 @@ def excess(
 def _left(
     votes: np.ndarray, present: np.ndarray, times: np.ndarray, pairs: np.ndarray, most: float
 ) -> Float[np.ndarray, "repetitions raters raters"]:
-    """K - f f' where samples of each row count `times` (repetitions, rows), f by least squares by `pairs`."""
+    """K - f f' with row counts `times` (repetitions, rows); f by least squares weighted by `pairs`."""
 
     def met(first: np.ndarray, second: np.ndarray) -> np.ndarray:
         """How often pairs of raters are in these states together."""
@@ -288,16 +279,16 @@ def _left(
 
 
 def refusal(labels: Labels, key: Any) -> tuple[str, ...]:
-    """`REFUSED` where checks that need labels alone refuse every model, so that no what-if means anything."""
+    """`REFUSED` if the checks that need labels alone reject every model."""
     return (REFUSED,) if all_refused(groups_check(labels, key)) else ()
 
 
 def all_refused(checks: Sequence[Any]) -> bool:
-    """Whether the labels contradict every model of labelers, so that no assumption's answer means anything.
+    """Whether the labels contradict every model of labelers.
 
-    So where labels of different labelers are one label (alarms), or where groups that agree by 10 points
-    beyond any accuracy hold three quarters of all labelers, and neither the agreement of pairs nor (where
-    they can be counted) the patterns of labels fit independent errors.
+    This holds for copied labels (alarms). It also holds if groups that agree by 10 points more than any
+    accuracy allows have three quarters of all labelers, and neither pairs nor patterns of labels fit
+    independent errors.
     """
     verdicts = {check.name: check.verdict for check in checks}
     if LOOK_FIRST in (verdicts.get("labelers never disagree"), verdicts.get("labelers stand twice")):
@@ -309,10 +300,7 @@ def all_refused(checks: Sequence[Any]) -> bool:
 def drift_findings(
     behaviour: Behaviour, who: Sequence[str], classes: Sequence[str], order: np.ndarray | None, unit: str = ""
 ) -> tuple[tuple[Check, ...], tuple[Check, ...]]:
-    """Who changed, a finding for each class; and the check, which names the same labelers.
-
-    `unit` stands before moments that are no dates.
-    """
+    """Labelers who changed, a finding for each class, and the check; `unit` precedes times without date."""
     if behaviour.drift is None or order is None or np.isnan(behaviour.drift).all():
         return (), ()
     p, least, known = behaviour.drift, float(np.nanmin(behaviour.drift)), order[np.isfinite(order)]
@@ -320,16 +308,16 @@ def drift_findings(
     cells.sort(key=lambda cell: p[cell])
     if not cells:
         return (), (Check("drift", None, least, "fits", f"{NO_DRIFT} (p = {least:.2g})"),)
-    short, said = bool(np.ptp(known) < _TWO_DAYS), {c: [] for _, c in cells}
+    short, changes = bool(np.ptp(known) < _TWO_DAYS), {c: [] for _, c in cells}
     for t, c in cells:
         before, after, moment = (getattr(behaviour, k)[t, c] for k in ("before", "after", "moment"))
-        said[c].append(
+        changes[c].append(
             f"that of {who[t]} {'fell' if after < before else 'rose'} from {100 * before:.0f} % to "
             f"{100 * after:.0f} % after {moment_text(moment, short, unit)} "
             f"({100 * (known <= moment).mean():.0f} % of the samples are earlier)"
         )
     findings = []
-    for c, texts in said.items():
+    for c, texts in changes.items():
         more = f"; {len(texts) - _NAMED} more in the JSON" if len(texts) > _NAMED else ""
         text = f"Recall of class {classes[c]!r} changed: {'; '.join(texts[:_NAMED])}{more}. {_BY_DATE}."
         findings.append(Check("drift", message=text))

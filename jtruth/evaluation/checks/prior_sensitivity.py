@@ -1,15 +1,13 @@
-"""Would the answer be another one if the prior counted half or twice as much?
+"""Prior sensitivity: how the result changes if the prior has half or twice the weight.
 
-Where samples are few, or one class is rare, an interval may say what the prior of the error rates says. Power
-covers (`jtruth.stats.loo`) shows it without another fit: draws are weighted as if their prior had been
-raised to the power 1/2 and 2. Where an end of a headline interval moves by more than a third of the width the
-answer is called prior-driven, with both versions. Power 2 is left out where the squared Dirichlet priors
-would not be distributions. Of rows that are alike the prior of what they have in common is scaled, of hard
-and easy samples that of their shares too. The likelihood is raised to a power too: labels may disagree with
-the prior, or say little.
+Power scaling (`jtruth.stats.loo`) needs no other fit: draws are reweighted as if their prior were raised to
+the power 1/2 or 2 (2 only if the squared Dirichlet priors are proper). If an end of a headline interval moves
+by more than a third of the width, the result is called prior-driven, with both versions. For hierarchical
+rows the prior of their common part is scaled, for hard and easy samples that of their shares too. The
+likelihood is scaled too, to show whether the labels contradict the prior or carry little information.
 
-Where the answer is predictive all this speaks of the reading of independent errors. Most sets whose interval
-misses are not prior-driven and should not be called so (`benchmarks/honesty.py`).
+For predictive results all this is about the model of independent errors. Most sets whose interval misses are
+not prior-driven (`benchmarks/honesty.py`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -42,7 +40,7 @@ BLIND = "the draws cannot show the effect of giving {} {} the weight (Pareto k {
 LABELS_AGAINST = "; the labels disagree: with a quarter more weight it would be {:.2f} instead of {:.2f}"
 LABELS_SILENT = "; the labels say little about it"
 _FEWEST = 200  # draws
-_MORE, _SPEAKS = 1.25, 0.2  # power of the likelihood; sds that it moves a mean of which labels speak
+_MORE, _SPEAKS = 1.25, 0.2  # power of the likelihood; sds that it moves an informed mean
 
 # Draws of numbers by name, the log prior of each draw, and its effective sample size over their number.
 Numbers = Mapping[str, np.ndarray]
@@ -50,10 +48,7 @@ Part = tuple[Numbers, LogPrior, float]
 
 
 def scaled_check(parts: Sequence[Part], level: float, covers: str = "") -> Check:
-    """The verdict on numbers of one model, or of equally many draws of each of several.
-
-    `covers` names what is scaled, by default what the prior covers.
-    """
+    """Verdict on numbers of one model or several; `covers` names the scaled parameters, by default all."""
     if not covers:
         *first, last = parts[0][1].covers
         covers = "the prior of " + (f"{', '.join(first)} and {last}" if first else last)
@@ -81,14 +76,14 @@ def scaled_check(parts: Sequence[Part], level: float, covers: str = "") -> Check
 
 
 def prior_check(data: Inputs, fit: JointPosterior | None) -> tuple[Check, ...]:
-    """The check of a joint posterior of one model; nothing where no prior is fixed or can be scaled."""
+    """Check a joint posterior of one model; nothing if no prior can be scaled."""
     if fit is None or fit.counts is None:
         return ()
     return check_of(_headline(fit, data), fit, data.level)
 
 
 def vouched_check(members: Sequence[Assumption], data: Inputs) -> tuple[Check, ...]:
-    """The check of models that somebody vouches for: equally many draws of each, each with its own prior."""
+    """Check the models of a named assumption: equally many draws of each, each with its own prior."""
     fits = [m.fit for m in members if m.fit is not None]
     if len(fits) == len(members) == 1:
         return prior_check(data, fits[0])
@@ -100,7 +95,7 @@ def vouched_check(members: Sequence[Assumption], data: Inputs) -> tuple[Check, .
 
 
 def check_of(draws: Numbers, fit: JointPosterior, level: float) -> tuple[Check, ...]:
-    """The check of any numbers, `draws` (kept,) by name, one for each of `fit.matrix_draw`."""
+    """Check any numbers, `draws` (kept,) by name, one for each of `fit.matrix_draw`."""
     part = _of_fit(draws, fit)
     if not fit.usable or part is None:
         return ()
@@ -114,7 +109,7 @@ def check_of(draws: Numbers, fit: JointPosterior, level: float) -> tuple[Check, 
 
 
 def _part(draws: Numbers, prior: LogPrior | None, chains: int) -> Part | None:
-    """Draws with the prior that is scaled; None where it is flat and nothing changes, or draws are few."""
+    """Draws with the prior that is scaled; None if it is flat, or draws are few."""
     if prior is None or prior.values.size < _FEWEST or not np.ptp(prior.values) > 0:
         return None
     ess = float(effective_sample_size(prior.values.reshape(chains, -1, 1))[0]) / prior.values.size
@@ -126,7 +121,6 @@ def _of_fit(draws: Numbers, fit: JointPosterior) -> Part | None:
 
 
 def _headline(fit: JointPosterior, data: Inputs) -> dict[str, np.ndarray]:
-    """Draws of the headline metrics of the answer's target, one for each of `fit.matrix_draw`."""
     tables = present(tables_in(fit, data), "the count tables")
     return _drawn(estimates(data.tables(tables[fit.matrix_draw]), *data.answered), data.headline)
 
@@ -136,7 +130,7 @@ def _drawn(dists: Mapping[str, Estimate], names: Sequence[str]) -> dict[str, np.
 
 
 def likelihood_of_draws(rows: RowLikelihood, kept: int) -> tuple[np.ndarray, np.ndarray]:
-    """Which of the `kept` draws of all chains have a likelihood, and its log, classes summed out."""
+    """Indices of the `kept` draws of all chains with a likelihood, and its log, classes summed out."""
     chains, _, size = rows.log_p.shape
     first = np.arange(chains)[:, None] * (kept // chains)
     times = np.bincount(rows.row_of_sample, minlength=size)
@@ -144,7 +138,7 @@ def likelihood_of_draws(rows: RowLikelihood, kept: int) -> tuple[np.ndarray, np.
 
 
 def labels_say(values: np.ndarray, log_likelihood: np.ndarray, relative_ess: float = 1.0) -> str:
-    """What labels say of a prior-driven number, by a power of their likelihood; "" if none can tell."""
+    """Effect of the labels on a prior-driven number, by a power of their likelihood; "" if unknown."""
     there = ~np.isnan(values)
     weights, _, reliable = power_scaled(log_likelihood, _MORE, relative_ess)
     total = weights[there].sum()
@@ -156,7 +150,7 @@ def labels_say(values: np.ndarray, log_likelihood: np.ndarray, relative_ess: flo
 
 
 def labeler_check(labels: Labels, fit: JointPosterior, level: float) -> tuple[Check, ...]:
-    """The check of how many labels of each labeler are right."""
+    """Check the accuracy of each labeler."""
     number = labels.labels_per_labeler()
     if fit.right is None:
         return ()
@@ -166,7 +160,7 @@ def labeler_check(labels: Labels, fit: JointPosterior, level: float) -> tuple[Ch
 
 
 def known_noise_check(answer: Tested, names: Sequence[str], level: float) -> tuple[Check, ...]:
-    """The check of a count table under known noise; nothing but of rows that are alike (others are flat)."""
+    """Check a count table under known noise; only for hierarchical rows, because others have a flat prior."""
     table = answer.table
     if not isinstance(table, CountDraws) or table.log_prior is None:
         return ()
@@ -177,17 +171,16 @@ def known_noise_check(answer: Tested, names: Sequence[str], level: float) -> tup
 
 
 def _doubts(checks: Sequence[Check]) -> tuple[str, ...]:
-    """What checks say where they speak against numbers, for answers without a list of checks."""
     return tuple(check.message for check in checks if check.verdict == "does not fit")
 
 
 def doubts_of(draws: Numbers, fit: JointPosterior | None, level: float) -> tuple[str, ...]:
-    """What the check says against numbers of a fit; see `check_of`."""
+    """Warnings of the check about numbers of a fit; see `check_of`."""
     return () if fit is None else _doubts(check_of(draws, fit, level))
 
 
 def share_doubts(labels: Labels, fit: JointPosterior, level: float) -> tuple[str, ...]:
-    """What the check says against the share of each class in the samples."""
+    """Warnings of the check about the share of each class in the samples."""
     if fit.class_counts is None:
         return ()
     share = (fit.class_counts[fit.matrix_draw] / labels.num_samples).T
@@ -198,7 +191,7 @@ def share_doubts(labels: Labels, fit: JointPosterior, level: float) -> tuple[str
 def table_doubts(
     draws: Numbers, table: CountDraws, concentration: np.ndarray, level: float
 ) -> tuple[str, ...]:
-    """What the check says against numbers from `count_posterior` whose rows had a fixed Dirichlet prior."""
+    """Warnings of the check about numbers from `count_posterior` with a fixed Dirichlet prior of the rows."""
     prior = row_prior(table.confusion, concentration)
     if np.ptp(prior.values) == 0:
         return ()

@@ -1,16 +1,10 @@
-"""Do the labels contradict what an answer rests on? Every check has a p-value, a verdict and what to do.
+"""Model checks of a result: each has a p-value, a verdict and an action.
 
 Learned error rates are checked against the model of independent errors by parametric bootstrap
-(`checks.bootstrap`): labels that fit raise one alarm or more in 5 of 100 sets.
-
-Of error rates and a class prior that were given, three things are asked, with Holm's correction. Would
-another class prior make the labels more likely (`prior_score`)? Do labelers use the classes and agree, as
-often as labels drawn from the given model do (`label_distribution`)? Does the classifier err, given the
-class, where labels are unsure, where samples are difficult, or where one labeler errs
-(`classifier_dependence`)?
-
-A quiet check proves nothing: raters who make the same mistakes look like better raters. What the checks see,
-and how often: `benchmarks/checks.py`.
+(`checks.bootstrap`): labels that fit raise one or more alarms in 5 of 100 sets. Given error rates and a class
+prior are checked in three ways, with Holm's correction: `prior_score`, `label_distribution` and
+`classifier_dependence`. Raters with shared mistakes look like better raters, so a passed check proves
+nothing. The power of the checks: `benchmarks/checks.py`.
 """
 
 import jax
@@ -111,7 +105,7 @@ _LEAST_SHARED = 5
 
 
 def checks_of(data: Inputs, model: Model) -> tuple[Check, ...]:
-    """What the labels say against the assumptions of independent errors, or against what was given."""
+    """Checks of independent errors, or of given error rates and prior."""
     key, by_chance = stream(data.key, "checks"), chance_check(data, model)
     if model.refusal is not None:
         checks = refused(model.refusal)
@@ -131,10 +125,7 @@ def _judged(
     name: str, words: tuple[str, str, str], value: float, p_value: float, adjusted: float,
     *, before: str = "", after: str = "", of: tuple[str, ...] = (),
 ) -> Check:  # fmt: skip
-    """The verdict on one check among several: `words` are what fits, what does not (given `of`), what to do.
-
-    `adjusted`, the p-value for all checks together, decides; `before` and `after` it stands more on the size.
-    """
+    """Verdict on a check by its adjusted p-value; `words`: if it fits, if not (with `of`), what to do."""
     fits, misfit, to_do = words
     size = f"{before}p = {p_value:.2g}"
     if p_value < ALARM <= adjusted:
@@ -153,21 +144,15 @@ def learned_checks(
     gold: np.ndarray | None = None,
     prior: np.ndarray | None = None,
 ) -> tuple[Check, ...]:
-    """All checks of the model of independent errors, where error rates were learned.
-
-    Of `raters` the classifier is the last, and every sample has a label; `start` is near the mode.
-    """
+    """All checks of independent errors for learned rates; the last rater is the classifier."""
     classes, size = raters.num_classes, int((raters.labels_per_labeler() > 0).sum())
     free = (classes - 1) * (size * classes + (prior is None))
     if (gold is None or not (gold >= 0).any()) and size < 30 and classes**size - 1 <= free:
         text = SATURATED.format(size, classes)
         return (Check("label patterns", None, None, "cannot be seen", text), *few_labels(raters))
     components, adjusted, sets = bootstrap(raters, start, key, gold=gold, prior=prior)
-    checks = [
-        _learned(name, components[name], adjusted[name], sets, raters, free)
-        for name in LEARNED
-        if name in components
-    ]
+    there = [name for name in LEARNED if name in components]
+    checks = [_learned(name, components[name], adjusted[name], sets, raters, free) for name in there]
     if ALIKE in components:
         ranks, worst, value = components[ALIKE]  # no misfit: learned error rates take it into account
         p_value, far = float(ranks[0]), _rater(worst % (raters.num_labelers - 1), raters)
@@ -179,9 +164,9 @@ def learned_checks(
 def labeler_checks(
     labels: Labels, prior: np.ndarray, matrices: np.ndarray, key: Key, *, gold: np.ndarray | None = None
 ) -> tuple[Check, ...]:
-    """The same checks where no classifier is judged, at a learned prior and matrices of the labelers."""
+    """The same checks without a classifier, at a learned prior and matrices of the labelers."""
     labeled = np.flatnonzero(labels.labels_per_sample() > 0)
-    nobody = np.full(labeled.size, -1)  # a classifier who predicts nothing stands where the last rater does
+    nobody = np.full(labeled.size, -1)  # a classifier without predictions as the last rater
     even = np.full((1, *matrices.shape[1:]), 1 / matrices.shape[1])
     start = prior[None], np.concatenate([matrices, even])[None]
     known = None if gold is None else gold[labeled]
@@ -216,7 +201,7 @@ def _rater(t: int | np.integer, raters: Labels) -> str:
 
 
 def few_labels(raters: Labels) -> tuple[Check, ...]:
-    """Are there enough labels to learn error rates from? The classifier is the last rater."""
+    """Check the number of labels from which error rates are learned; the classifier is the last rater."""
     per_labeler = raters.labels_per_labeler()[:-1]
     per_sample = float(per_labeler.sum()) / max(raters.num_samples, 1)
     rare = np.flatnonzero(per_labeler < FEW_LABELS)
@@ -235,13 +220,13 @@ def few_labels(raters: Labels) -> tuple[Check, ...]:
 
 
 def refused(refusal: str) -> tuple[Check, ...]:
-    """The check that stands where there is no answer."""
+    """The check of a result that is not identified."""
     name = "switching" if "switched" in refusal else "identified"
     return (Check(name, None, None, "cannot be seen", refusal),)
 
 
 def given_checks(data: Inputs, model: Model, key: Key) -> tuple[Check, ...]:
-    """Checks of given error rates (and of a given prior), where the answer takes them as known."""
+    """Checks of given error rates (and of a given prior)."""
     first, _, times, free = data.distinct_rows
     labels, noise, prior = data.labels, data.noise, model.prior
     scores: dict[str, tuple[float, float]] = {}  # value and p-value by name
@@ -256,10 +241,8 @@ def given_checks(data: Inputs, model: Model, key: Key) -> tuple[Check, ...]:
     scores |= {name: (dist[2], float(dist[0][0])) for name, dist in dists.items() if dist is not None}
     blind = {name: BLIND.get(name, NO_DOUBT) for name, dist in dists.items() if dist is None}
     adjusted = holm(np.array([p for _, p in scores.values()]))
-    checks = (
-        _judged(name, GIVEN.get(name, CLASSIFIER), *score, by_all)
-        for (name, score), by_all in zip(scores.items(), adjusted, strict=True)
-    )
+    each = zip(scores.items(), adjusted, strict=True)
+    checks = (_judged(name, GIVEN.get(name, CLASSIFIER), *score, p) for (name, score), p in each)
     return (*checks, *(Check(name, None, None, "cannot be seen", text) for name, text in blind.items()))
 
 
@@ -274,7 +257,7 @@ def prior_score(
     values, vectors = np.linalg.eigh(information)
     alive = values > 1e-9 * max(values[-1], 1e-300)
     if len(score) == 0 or not alive.any() or values[-1] < 1e-12:
-        return None  # the labels say nothing about the classes
+        return None  # no information about the classes
     along = vectors[:, alive].T @ (times @ score)
     statistic = float((along**2 / values[alive]).sum())
     return statistic, float(chdtrc(int(alive.sum()), statistic))
@@ -303,7 +286,7 @@ def _drawn(noise: NoiseModel, key: jax.Array, y: jax.Array, mask: jax.Array) -> 
 
 
 def _label_statistics(z: np.ndarray, classes: int, pairs: np.ndarray) -> np.ndarray:
-    """All agreements together, how often each labeler uses each class, agreements of each pair."""
+    """All agreements together, label counts of each labeler and class, agreements of each pair."""
     votes = (z[:, :, None] == np.arange(classes)).astype(np.float32)
     flat = np.moveaxis(votes, 1, 0).reshape(z.shape[1], -1)
     agree = (flat @ flat.T)[pairs[:, 0], pairs[:, 1]]
@@ -311,7 +294,7 @@ def _label_statistics(z: np.ndarray, classes: int, pairs: np.ndarray) -> np.ndar
 
 
 def classifier_dependence(data: Inputs, model: Model, key: Key) -> dict[str, Component | None]:
-    """Does the classifier's error, given the class, go with a covariate of the sample?"""
+    """Association of the classifier's errors, given the class, with covariates of the sample."""
     rng, chosen, classes = host_rng(key, "dependence"), np.arange(data.y_pred.size), model.prior.size
     if chosen.size > _SAMPLES:
         chosen = rng.choice(chosen.size, _SAMPLES, replace=False)
@@ -338,7 +321,7 @@ def _classifier_rates(
     start: Float[np.ndarray, "1 classes classes"],
     max_steps: int = 8,
 ) -> Float[np.ndarray, "sets classes classes"]:
-    """The classifier's error rates of highest likelihood by EM; `number` of samples have each prediction."""
+    """Maximum-likelihood error rates of the classifier by EM, given `number` of samples by prediction."""
     rates = np.broadcast_to(start, (len(number), *start.shape[1:]))
     for _ in range(max_steps):
         new = rates * (h.T @ (number / np.maximum(h @ rates, 1e-300))) + 0.01
@@ -374,7 +357,7 @@ def _dependence(
 
 
 def _covariates(data: Inputs, h: np.ndarray, chosen: np.ndarray) -> dict[str, np.ndarray]:
-    """What the classifier's errors are held against, (covariates, chosen samples, classes) each."""
+    """Covariates of the classifier's errors, (covariates, chosen samples, classes) each."""
     covariates, classes = {"classifier and vote margin": h[None]}, h.shape[1]
     if data.noise is not None and data.noise.hardness is not None:
         hardness = data.noise.hardness[None, chosen, None]

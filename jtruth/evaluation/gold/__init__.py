@@ -1,1 +1,1 @@
-"""A few known classes: what they make of the answer, and shares of classes."""
+"""Results with verified labels (gold)."""

@@ -1,16 +1,16 @@
-"""How many samples truly are of each class? Pass rates and prevalences from noisy labels and a little gold.
+"""`prevalence`: class shares (pass rates, prevalences) from noisy labels and a little gold.
 
-Three rules, in the order of what they ask you to believe:
+Three rules, by the strength of their assumptions:
 
-- gold, by default: gold says in each stratum of the samples what the labels are worth there, as it does for a
-  classifier (`jtruth.evaluation.gold.tables`). Survives labelers who copy each other or share mistakes.
-- assume="independent": the joint posterior of labelers and classes with gold clamped, if there is any. Much
-  narrower, right if labelers err independently given the class, and badly wrong if they do not.
-- no gold: a predictive posterior (`jtruth.evaluation.assumptions.model_error`). If no sample has three labels
-  it is "not identified", and no number is given.
+- gold, by default: gold corrects the labels in each stratum of the samples, as for a classifier
+  (`jtruth.evaluation.gold.tables`). Valid if labelers copy each other or share mistakes.
+- assume="independent": the joint posterior of labelers and classes, with gold clamped. Much narrower, but
+  badly wrong if errors are not independent given the class.
+- no gold: a predictive posterior (`jtruth.evaluation.assumptions.model_error`). Without a sample with three
+  labels the result is "not identified", without numbers.
 
-The share is that of new samples of the same kind, or of the samples at hand (`target`), of which measured
-coverage and width stand in `benchmarks/judges.py`.
+The share is that of new samples of the same kind, or of these samples (`target`). Coverage and width were
+measured in `benchmarks/judges.py`.
 """
 
 from collections.abc import Mapping
@@ -43,6 +43,7 @@ from jtruth.learning.em.columns import CodedPatterns
 from jtruth.learning.em.laplace import laplace_draws
 from jtruth.learning.em.streaming import Stream
 from jtruth.learning.joint.posterior import JointPosterior
+from jtruth.learning.methods import clamp
 from jtruth.stats import elsewhere
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import Estimate
@@ -84,23 +85,23 @@ class Prevalence(Answer):
     class_posterior: np.ndarray | None = None  # (samples, classes) given everything
     source: Any = None  # `TableDraws` by gold, or a JointPosterior
     assumptions: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # by sentence, without gold
-    checks: tuple[parts.Check, ...] = ()  # alarms that stand above the answer
+    checks: tuple[parts.Check, ...] = ()
     target: str = parts.POPULATION  # or "in-sample"
-    groups: grouped.Groups | None = None  # where the group of each sample was said
+    groups: grouped.Groups | None = None  # if the group of each sample was given
     rates: tuple[dict[str, Any], ...] = ()  # of judges in each class, by calibration
     num_calibration: int = 0  # verified items of other data
     given: tuple[dict[str, Any], ...] = ()  # labels as given in each group, where no share is identified
 
     @property
     def in_sample(self) -> "Prevalence":
-        """The same answer about the samples at hand."""
+        """The same result for these samples."""
         if self.target == parts.IN_SAMPLE:
             return self
         groups = self.groups and self.groups._replace(dists=self.groups.in_sample)
         return replace(self, target=parts.IN_SAMPLE, shares=self.counted, groups=groups)
 
     def require(self, *requirements: str, confidence: float = 0.95) -> Gate:
-        """The verdict on "pass >= .8", or with groups on "site_a > site_b"; see `jtruth.answers.require`."""
+        """Check "pass >= .8", or with groups "site_a > site_b"; see `jtruth.answers.require`."""
         example = f"{[*self.label_shares][-1]} >= .8"
         return require(self, self._quantity, requirements, confidence, self.num_gold, example)
 
@@ -114,7 +115,7 @@ class Prevalence(Answer):
         raise ValueError(f"there is no class {name!r}; classes: {parts.listed([*self.label_shares])}")
 
     def blocks(self) -> Document:
-        """The question, the answer and what stands behind it, for all faces."""
+        """Build the document of the result."""
         of = {parts.POPULATION: "among new samples", parts.IN_SAMPLE: "in these samples"}[self.target]
         rows = [
             {"class": name, **dist_row(dist, self.level), "label_share": self.label_shares.get(name)}
@@ -151,11 +152,10 @@ class Prevalence(Answer):
         gold = f"{number_of(self.num_gold, 'verified label')} (gold)" if self.num_gold else "none verified"
         gold = parts.taken_as_true(0, self.num_calibration) if self.num_calibration else gold
         about = f"{parts.counts_text(self)}, {gold}; key {self.key}"
-        alarms = parts.first_lines(self.checks, self.warnings)
         if self.groups is not None:
             question = f"Which group has the largest share of class {self.groups.positive!r}?"
             sentence = self.groups.sentence(kind, self.level, self.target, self.num_calibration)
-            return Document(question, about, sentence, blocks, alarms)
+            return Document(question, about, sentence, blocks)
         texts, sentence = [], "Not identified: these labels do not determine the share of any class."
         for row in sorted(rows, key=lambda row: -row["mean"])[:3]:
             share = share_text([row["mean"], row["low"], row["high"]])
@@ -168,7 +168,7 @@ class Prevalence(Answer):
                 sentence += f" The intervals are wide: {parts.SHARED}." if self.assumptions else ""
             if top["label_share"] is not None:
                 sentence += f" Of the labels, {100 * top['label_share']:.0f} % say {top['class']!r}."
-        return Document("What share of the samples is of each class?", about, sentence, blocks, alarms)
+        return Document("What share of the samples is of each class?", about, sentence, blocks)
 
 
 @seeded
@@ -185,26 +185,26 @@ def prevalence(
     level: float = 0.95,
     progress: Progress | None = None,
 ) -> Prevalence:
-    """Share of each class, and in each group of samples.
+    """Estimate the share of each class, and its share in each group of samples.
 
     Args:
         labels: noisy labels of these samples; or a stream of them (`jtruth.learning.stream_of_table`), begun
-            with `Smoothing` above 0, of which gold, calibration, assume and by cannot be asked.
+            with `Smoothing` above 0, without gold, calibration, assume and by.
         key: a whole number or a JAX key; 0 if None.
         gold: (samples,) known classes, -1 where unknown; or a Series or dict by task id; a random sample, or
             a `jt.io.Gold` that says how they were chosen.
-        calibration: (labels, gold) of other items, or what `jtruth.io.read` returns: error rates come from
-            there (`jtruth.evaluation.calibrated`), in place of gold.
-        assume: None, the rule that is safe with what there is, or "independent".
+        calibration: (labels, gold) of other items, or the result of `jtruth.io.read`: error rates come from
+            there (`jtruth.evaluation.calibrated`) instead of gold.
+        assume: None, for the rule with the weakest assumptions, or "independent".
         labelers_are: "people", "experts", "llm_judges" or None, as for `evaluate`.
         by: (samples,) the group of each sample, such as the system that made it, or `Groups`; then `groups`
-            of the answer has the share of one class in each group, and their differences.
+            of the result has the share of one class in each group, and their differences.
         target: "population", new samples of the same kind, or "in-sample", these samples.
         level: probability of the printed intervals.
         progress: called with (sweeps done, sweeps planned).
 
     Raises:
-        ValueError: input that cannot be used; a class that reads like no answer, unless `classes` named it.
+        ValueError: unusable input; a class that looks like a missing value, unless `classes` named it.
 
     >>> z = np.repeat([[1, 1, 1], [0, 0, 0], [1, 1, 0], [0, 1, 0]], [50, 30, 10, 10], axis=0)
     >>> gold = np.full(100, -1)
@@ -222,9 +222,8 @@ def prevalence(
         return _of_stream(labels, key, labelers_are, target, level)
     if calibration is not None:
         labels, calibration = calibrated.together(labels, calibration, gold=gold, assume=assume)
-    data = read_labels_alone(
-        labels, gold, key=key, level=level, assume=assume, labelers_are=labelers_are, progress=progress
-    )
+    how = {"key": key, "level": level, "labelers_are": labelers_are, "progress": progress}
+    data = read_labels_alone(labels, gold, assume=assume, **how)
     data.target = target
     labels = data.own_labels()
     odd = {check.name: check.message for check in suspicions(labels)}
@@ -264,7 +263,7 @@ def prevalence(
 
 
 def _given(labels: Labels, groups: grouped.Groups) -> tuple[dict[str, Any], ...]:
-    """Share of the positive class among the labels of each group: what was said, and not what is true."""
+    """Share of the positive class among the labels of each group, uncorrected."""
     votes = np.zeros((len(groups.names), labels.num_classes))
     np.add.at(votes, groups.group, labels.counts())
     number = votes.sum(axis=1).astype(int)
@@ -276,10 +275,7 @@ def _answer(
     data: Inputs, rule: str = "not identified", shares: Any = (), assumption: str = "none",
     warnings: tuple[str, ...] = (), size: int | None = None, **fields: Any,
 ) -> Prevalence:  # fmt: skip
-    """The answer about these labels, or `size` samples like them.
-
-    `shares` are draws (draws, classes), or the distribution of each class.
-    """
+    """Build the `Prevalence`; `shares` are draws (draws, classes), or the distribution of each class."""
     labels, names = data.own_labels(), data.classes
     size = labels.num_samples if size is None else size
     votes = labels.counts().sum(axis=0)
@@ -301,17 +297,14 @@ def _answer(
 
 
 def _by_gold(data: Inputs, groups: grouped.Groups | None) -> Prevalence:
-    """Gold corrects what labels say."""
     h, doubts = by_gold.unaided_posterior(replace(data.without_gold(), key=stream(data.key, "labels only")))
     tables = by_gold.tables_by_gold(data, h, "shares by gold")
     shares = tables.counts.sum(axis=2) / data.gold.size
     p = h * (shares.mean(axis=0) / h.mean(axis=0))
-    p = np.where(
-        data.gold[:, None] < 0, p / p.sum(axis=1, keepdims=True), np.eye(len(data.classes))[data.gold]
-    )
+    p = clamp(p / p.sum(axis=1, keepdims=True), data.gold)
     notes = [text for text in by_gold.gold_warnings(data) if text != by_gold.RANDOM_GOLD]
     few = by_gold.few_of_classes(data, range(len(data.classes)))
-    doubts = doubts if data.num_gold < data.gold.size else ()  # else labels have no say
+    doubts = doubts if data.num_gold < data.gold.size else ()  # else labels are not used
     doubts = (*data.notes, *model_error.of_no_effect(data.labelers_are), *doubts, *notes, *few)
     answer = _answer(data, "post-stratification", shares, POST_STRATIFIED, doubts, class_posterior=p,
                      source=tables)  # fmt: skip
@@ -333,7 +326,6 @@ def _by_gold(data: Inputs, groups: grouped.Groups | None) -> Prevalence:
 def _by_calibration(
     data: Inputs, groups: grouped.Groups | None, calibration: calibrated.Calibration
 ) -> Prevalence:
-    """Other items say how judges err."""
     shared = groups is not None and groups.shared(data.gold)
     found = calibrated.by_calibration(data, calibration, hard=elsewhere.verdicts if shared else None)
     answer = _answer(
@@ -353,9 +345,8 @@ def _by_calibration(
 
 
 def _predicted(data: Inputs, fit: JointPosterior, groups: grouped.Groups | None) -> Prevalence:
-    """Nobody vouches for anything and there is no gold."""
     labels, kind, key = data.own_labels(), data.labelers_are, stream(data.key, "class shares")
-    members, doubts = ranges.readings(data, key, known={INDEPENDENT: fit}, keep_all=True)
+    members, doubts = ranges.base_models(data, key, known={INDEPENDENT: fit}, keep_all=True)
     if all(member.fit is None for member in members):
         return _answer(data, warnings=(*data.notes, *doubts), source=fit)
     missing = (check.message for check in data.missing)
@@ -365,7 +356,7 @@ def _predicted(data: Inputs, fit: JointPosterior, groups: grouped.Groups | None)
     drawn = {m.name: m.posterior.counts.sum(axis=2) / size for m in members}
     shares = model_error.dists_of(drawn, model_error.SHARE, kind, np.full(len(data.classes), size))
     rows = {m.sentence: dict(zip(data.classes, drawn[m.name].mean(0).tolist(), strict=True)) for m in members}
-    assumed = f"{model_error.rests_on(kind)}; {parts.MORE_RIGHT}"
+    assumed = f"{model_error.width_assumption(kind)}; {parts.MORE_RIGHT}"
     answer = _answer(
         data, parts.PREDICTIVE, shares, assumed, (*refused, *warnings), source=fit,
         class_posterior=by_gold.labels_posterior([m.fit for m in members], labels),
@@ -377,7 +368,7 @@ def _predicted(data: Inputs, fit: JointPosterior, groups: grouped.Groups | None)
     if not groups.shared(data.gold):
         draws = {m.name: groups.of_tables(m.posterior.counts) for m in members}
         dists = model_error.dists_of(draws, model_error.CLASS, kind, sizes)
-        columns, points = grouped.apart(dists, key), [dist.mean for dist in dists]
+        columns, points = grouped.independent_draws(dists, key), [dist.mean for dist in dists]
         notes = grouped.SAME_ERRORS, grouped.WIDE
         return _with_groups(answer, data, groups, columns, {}, *notes, points=points)
     both = {}
@@ -385,12 +376,9 @@ def _predicted(data: Inputs, fit: JointPosterior, groups: grouped.Groups | None)
         p = (majority(labels.counts()) if m.fit is None else m.fit.class_posterior)[:, groups.code]
         symbol = symbols_of(p)
         both[m.name] = groups.of_evidence(data.gold, symbol, stream(key, m.name), table_of(p, symbol))
-    here, new = (
-        grouped.apart(
-            model_error.dists_of({n: d[k] for n, d in both.items()}, model_error.CLASS, kind, sizes), key
-        )
-        for k in (0, 1)
-    )
+    draws = ({name: pair[k] for name, pair in both.items()} for k in (0, 1))
+    dists = (model_error.dists_of(one, model_error.CLASS, kind, sizes) for one in draws)
+    here, new = (grouped.independent_draws(one, key) for one in dists)
     return _with_groups(answer, data, groups, here, {}, *groups.how(data.gold), grouped.WIDE, new=new)
 
 
@@ -398,7 +386,7 @@ _LOOKED_AT = 50_000  # samples of a stream in which is looked for what is odd
 
 
 def _of_stream(state: Stream, key: Any, labelers_are: str | None, target: str, level: float) -> Prevalence:
-    """The predictive distribution, by the normal distribution around the mode of EM and by majorities."""
+    """Predictive result by the Gaussian approximation at the mode of EM and by the majority vote."""
     rows, number = state.patterns, state.patterns.number
     size, sizes = int(number.sum()), (len(state.workers), len(state.classes))
     some = host_rng(key, "some of a stream").choice(number.size, min(size, _LOOKED_AT), p=number / size)
@@ -412,13 +400,12 @@ def _of_stream(state: Stream, key: Any, labelers_are: str | None, target: str, l
         mean, spread = p.mean(axis=0), np.maximum(p.var(axis=0), 1e-300)
         here = mean + (p - mean) * np.sqrt(np.maximum(1 - mean * (1 - mean) / (size * spread), 0))
         drawn = {"majority_vote": np.tile(number @ majority(votes) / size, (2, 1)), INDEPENDENT: here}
-        views = {
-            ASSUMPTIONS[n].of_labelers or ASSUMPTIONS[n].sentence: d.mean(axis=0) for n, d in drawn.items()
-        }
+        entries = [(ASSUMPTIONS[name], draws.mean(axis=0)) for name, draws in drawn.items()]
+        views = {entry.of_labelers or entry.sentence: mean for entry, mean in entries}
         refused = refusal(labels, data.key)
         shares = model_error.dists_of(drawn, model_error.SHARE, kind, np.full(sizes[1], float(size)))
         answer = _answer(
-            data, parts.PREDICTIVE, shares, f"{model_error.rests_on(kind)}; {parts.MORE_RIGHT}",
+            data, parts.PREDICTIVE, shares, f"{model_error.width_assumption(kind)}; {parts.MORE_RIGHT}",
             (*refused, parts.ONLY_GOLD, *state.warnings), source=state, size=size,
             assumptions={} if refused else
             {text: dict(zip(data.classes, mean.tolist(), strict=True)) for text, mean in views.items()},

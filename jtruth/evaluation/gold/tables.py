@@ -1,15 +1,10 @@
-"""A few true classes: the posterior of the count table of all samples, and of each labeler.
+"""Posterior of the count table, of all samples and of each labeler, from a few true classes.
 
-Samples are cut by what the classifier predicts and by which class the labels make most probable; in each
-stratum the labels guess the classes, and gold says what the guess is worth (`jtruth.stats.ppi`). So gold is
-used once, models never see it, and nothing has to be believed of what labelers share. Clamped into the joint
-posterior it would hardly move it: the likelihood of all labels outweighs a few known classes.
-
-A labeler is judged as a classifier is; of whom fewer than five labels have a known truth the distribution
-without gold stands. Gold is taken to be a random part of all samples, unless it is said how it was chosen.
-
-Beside it stands PPI++ of one metric (`ppi_metric`): of a ratio of two sums of counts as it stands, of any
-other (kappa, macro F1) to first order around the table of PPI++.
+Samples are stratified by the prediction and by the class that the labels make most probable. In each stratum
+the labels guess the classes, and gold shows how good the guess is (`jtruth.stats.ppi`). So gold is used once,
+models never see it, and nothing is assumed about shared errors. Clamped gold would hardly change a joint
+posterior, because the likelihood of all labels outweighs a few known classes. Gold is assumed to be a random
+part of all samples, unless its design is given.
 """
 
 from collections.abc import Iterable, Sequence
@@ -28,7 +23,7 @@ from jtruth.evaluation.assumptions.model_error import PredictiveTable, of_no_eff
 from jtruth.evaluation.assumptions.ranges import labels_fit
 from jtruth.evaluation.assumptions.registry import entries
 from jtruth.evaluation.checks.columns import random_gold_check
-from jtruth.evaluation.inputs import Inputs, Progress, read_labels_alone
+from jtruth.evaluation.inputs import Inputs, read_labels_alone
 from jtruth.evaluation.parts import (
     ABOUT,
     FEW,
@@ -49,6 +44,8 @@ from jtruth.stats.student import StudentEstimate
 from jtruth.tables.metrics import Metric, named_metric, settled
 from jtruth.tables.posterior import TableDraws, thinned
 
+Codes = Int[np.ndarray, " samples"]
+Posteriors = Float[np.ndarray, "samples classes"]
 POWER = FittedPower(pseudo_gold=10.0)  # of PPI++: pulled by ten answers as the labels foretell them
 _DRAWS, _ROUNDING = 4000, 1e-12
 _MOVED = {0.35: 0.15, 0.7: 0.15}  # the classifier may know better: share of the prediction, how probable
@@ -58,21 +55,21 @@ _MOST_BIASED = 5  # classes
 
 
 def gold_tables(
-    symbols: Int[np.ndarray, " samples"],
+    symbols: Codes,
     num_symbols: int,
-    class_posterior: Float[np.ndarray, "samples classes"],
-    gold: Int[np.ndarray, " samples"],
+    class_posterior: Posteriors,
+    gold: Codes,
     sample: GoldSample,
     key: Key,
     *,
     rising: int | None = None,
     predicted: Int[np.ndarray, "symbols classifiers"] | None = None,
 ) -> TableDraws:
-    """Draws of the count table (classes, symbols) by labels alone and gold (-1 where unknown).
+    """Draws of the count table (classes, symbols) by labels and gold (-1 where unknown).
 
-    Symbols are classes, tuples of predictions or score bins, of which higher ones speak for class `rising`.
-    `predicted` says which class each of several classifiers predicts (-1: none); None: symbols that are
-    classes are what one classifier predicts.
+    Symbols are classes, tuples of predictions or score bins, of which higher ones indicate class `rising`.
+    `predicted` has the class that each of several classifiers predicts (-1: none); None: symbols that are
+    classes are the predictions of one classifier.
     """
     classes, chance = class_posterior.shape[1], None
     votes, _ = by_vote(symbols, num_symbols, class_posterior)
@@ -86,18 +83,15 @@ def gold_tables(
     if rising is not None:
         others = [(p, ppi.tilted(strata, symbol_of, by, rising)) for by, p in _TILTED.items()]
     elif predicted is not None or num_symbols == classes:
-        said = np.arange(classes)[:, None] if predicted is None else predicted
-        if (said < 0).any():  # groups: each symbol is of one classifier
-            said = said.max(axis=1, keepdims=True)
-        others = [
-            (p / said.shape[1], (1 - by) * strata[3] + by * np.eye(classes)[one[symbol_of]])
-            for by, p in _MOVED.items()
-            for one in said.T
-        ]
+        named = np.arange(classes)[:, None] if predicted is None else predicted
+        if (named < 0).any():  # groups: each symbol is of one classifier
+            named = named.max(axis=1, keepdims=True)
+        for (by, p), one in product(_MOVED.items(), named.T):
+            moved = (1 - by) * strata[3] + by * np.eye(classes)[one[symbol_of]]
+            others.append((p / named.shape[1], moved))
     if classes <= _MOST_BIASED and rising is None:
-        others += [
-            (p / classes, ppi.less_of(strata, c, by)) for c in range(classes) for by, p in _BIASED.items()
-        ]
+        for c, (by, p) in product(range(classes), _BIASED.items()):
+            others.append((p / classes, ppi.less_of(strata, c, by)))
     draws = ppi.class_counts(strata, host_rng(key, "classes given gold"), others=others, num_draws=_DRAWS)
     tables = np.zeros((_DRAWS, classes, num_symbols), np.int64)
     for k, symbol in enumerate(symbol_of):
@@ -108,15 +102,15 @@ def gold_tables(
 def dists_by_gold(
     without: Sequence[DrawsEstimate], tables: Sequence[TableDraws | None]
 ) -> list[DrawsEstimate]:
-    """For each labeler that of the share of right labels; `without` are the distributions without gold."""
+    """Accuracy of each labeler by its table; without a table the distribution `without` gold."""
     pairs = zip(without, tables, strict=True)
     return [dist if table is None else table.estimate("accuracy") for dist, table in pairs]
 
 
 def labeler_tables_by_gold(
-    labels: Labels, class_posterior: Float[np.ndarray, "samples classes"], gold: Gold, key: Key = 0
+    labels: Labels, class_posterior: Posteriors, gold: Gold, key: Key = 0
 ) -> list[TableDraws | None]:
-    """For each labeler the table of his labels; None of whom fewer than five have a known truth."""
+    """Table of each labeler's labels; None with fewer than five verified ones."""
     (sample, labeler, label), known = labels.entries(), gold.classes
     chance, tables = None, []
     if not gold.at_random and (known >= 0).any():  # strata too: of one labeler each may have no gold
@@ -138,7 +132,7 @@ def labeler_tables_by_gold(
 def kind_warnings(
     labelers_are: str, without: Sequence[DrawsEstimate], dists: Sequence[DrawsEstimate]
 ) -> tuple[str, ...]:
-    """Why `labelers_are` changes nothing, where no labeler's posterior without gold is among `dists`."""
+    """A note that `labelers_are` has no effect, if no distribution without gold is used."""
     pairs = zip(without, dists, strict=True)
     stands = any(dist is now and dist.probability_defined > 0 for dist, now in pairs)
     return () if stands else of_no_effect(labelers_are)
@@ -146,19 +140,19 @@ def kind_warnings(
 
 def ppi_metric(
     metric: str | Metric,
-    y_pred: Int[np.ndarray, " samples"],
-    class_posterior: Float[np.ndarray, "samples classes"],
-    gold: Int[np.ndarray, " samples"],
+    y_pred: Codes,
+    class_posterior: Posteriors,
+    gold: Codes,
     *,
     sample: GoldSample | None = None,
     table: Float[np.ndarray, "classes symbols"] | None = None,
     **options: Any,
 ) -> PpiEstimate:
-    """PPI++ of a metric of hard predictions, and what the predictions settle without it.
+    """PPI++ of a metric of hard predictions; exact if the predictions determine it.
 
-    `class_posterior` was made without the gold, which is -1 where unknown and at random unless `sample` says
-    how it was chosen; "recall" is that of class 1; derivatives of a metric that is no ratio are taken at
-    `table` (`ppi_table` if None); options are power (0: gold only), target, surprise of `ppi_ratio`.
+    `class_posterior` was made without the gold, which is -1 where unknown and random unless `sample` has its
+    design. "recall" is that of class 1. Derivatives of a metric that is no ratio are taken at `table`
+    (`ppi_table` if None). Options are power (0: gold only), target and surprise of `ppi_ratio`.
     """
     size = class_posterior.shape[1]
     if isinstance(metric, str):
@@ -184,12 +178,9 @@ def ppi_metric(
 
 
 def ppi_table(
-    y_pred: Int[np.ndarray, " samples"],
-    class_posterior: Float[np.ndarray, "samples classes"],
-    gold: Int[np.ndarray, " samples"],
-    sample: GoldSample,
+    y_pred: Codes, class_posterior: Posteriors, gold: Codes, sample: GoldSample
 ) -> Float[np.ndarray, "classes symbols"]:
-    """Counts by PPI++, cell by cell; a cell below 0 is 0: the table is a place to take derivatives at."""
+    """Counts by PPI++, cell by cell; negative ones are 0, because only derivatives are taken there."""
     classes, rows = class_posterior.shape[1], sample.chosen
     cells = np.zeros((classes, max(classes, int(y_pred.max()) + 1)))
     for c, u in product(range(classes), np.unique(y_pred)):
@@ -205,22 +196,22 @@ LITTLE_GOLD = "There are {}; useful intervals need 20 or more."
 ASK_NEXT = "Verify next: {} (jtruth.asking.ask_next gives more, with their strata)."
 NOT_DETERMINED = FEW_GOLD + ("{}. Its recall, precision and F1 need more verified samples.")
 _ASKED = 5  # samples named in the advice
-LITTLE = 20  # gold answers below which that is said
+LITTLE = 20  # gold answers below which a warning is given
 
 
 def learned_table(
     data: Inputs, name: str, so: str, **symbols: Any
 ) -> tuple[TableDraws | PredictiveTable, list[str], list[Assumption]]:
-    """The table of these symbols where error rates are learned, what is doubtful, and the fits behind it.
+    """Table of these symbols with learned error rates, warnings, and the fits behind it.
 
-    Draws where somebody vouches for an assumption or gold is known, else readings of the labels; `name` is of
-    the stream of random numbers, `symbols` what they say (`rising`, `predicted` of `gold_tables`).
+    Draws if an assumption is named or gold is known, else the base models; `name` is of the random stream,
+    `symbols` are options of `gold_tables` (`rising`, `predicted`).
 
     Raises:
-        ValueError: labels from which error rates cannot be learned, and what follows (`so`).
+        ValueError: labels from which error rates cannot be learned, and the consequence (`so`).
     """
     by_gold = data.open and data.num_gold > 0
-    asked = [entry for entry in entries(data) if (entry.reading if data.open else entry.group == data.assume)]
+    asked = [entry for entry in entries(data) if (entry.base if data.open else entry.group == data.assume)]
     members, doubts = ranges.members(asked, data.without_gold() if by_gold else data, data.key)
     if not any(member.fit is not None for member in members):
         why = next(iter(doubts), "no model can be fitted to these labels")
@@ -239,39 +230,39 @@ def learned_table(
 
 
 def tables_by_gold(data: Inputs, posterior: np.ndarray, name: str, **symbols: Any) -> TableDraws:
-    """Draws of the count table, given what labels alone say; `name` is of the stream of random numbers."""
+    """Draws of the count table, given class probabilities by labels alone; `name` is of the random stream."""
     return gold_tables(data.y_pred, data.num_symbols, posterior, data.gold, how_chosen(data.known),
                        stream(data.key, name), **symbols)  # fmt: skip
 
 
 def how_chosen(gold: Gold) -> GoldSample:
-    """How gold was chosen."""
+    """Design of the gold sample."""
     return gold_sample(gold.classes >= 0, **gold.how)
 
 
 def equal_chances(data: Inputs) -> bool:
-    """Whether every sample had the same chance to be among the gold: pairs of samples then have too."""
+    """Whether every sample was equally likely to be verified; then so are pairs of samples."""
     return bool(np.ptp(how_chosen(data.known).inclusion) < 1e-9)
 
 
 def few_of_classes(
     data: Inputs, codes: Iterable[int], predictions: Sequence[np.ndarray] = ()
 ) -> tuple[str, ...]:
-    """Classes of which (or as which predicted) fewer than five samples have gold, in a sentence."""
+    """A warning about classes with fewer than five verified samples, or predicted ones among these."""
     known, number = data.gold >= 0, data.num_gold
     texts = []
     for c in codes if 0 < number < data.gold.size else ():
-        own, said = int((data.gold == c).sum()), [int((one[known] == c).sum()) for one in predictions]
+        own, predicted = int((data.gold == c).sum()), [int((one[known] == c).sum()) for one in predictions]
         if own < FEW:
             texts.append(f"{part_of(own, number, 'verified label', 'is')} of class {data.classes[c]!r}")
-        elif min(said, default=FEW) < FEW:
-            of_all = part_of(min(said), number, "verified sample", "is")
+        elif min(predicted, default=FEW) < FEW:
+            of_all = part_of(min(predicted), number, "verified sample", "is")
             texts.append(f"{of_all} predicted {data.classes[c]!r}")
     return (NOT_DETERMINED.format(some(texts, 3)),) if texts else ()
 
 
 def few_of_labelers(labels: Labels, gold: np.ndarray) -> tuple[str, ...]:
-    """Labelers of whom fewer than five labels have a known truth, in a sentence."""
+    """A warning about labelers with fewer than five verified labels."""
     sample, labeler, _ = labels.entries()
     known = np.bincount(labeler[gold[sample] >= 0], minlength=labels.num_labelers)
     few = np.flatnonzero((known < FEW) & (labels.labels_per_labeler() >= FEW))
@@ -282,21 +273,21 @@ def few_of_labelers(labels: Labels, gold: np.ndarray) -> tuple[str, ...]:
 
 
 def random_gold_checks(data: Inputs, posterior: np.ndarray) -> tuple[Check, ...]:
-    """Was gold random, where it is taken to be?"""
+    """Check that gold is random, if it is assumed to be."""
     if not data.sampling.at_random:
         return ()
     return random_gold_check(posterior, data.gold, data.key, data.classes)
 
 
 def gold_warnings(data: Inputs) -> tuple[str, ...]:
-    """What is to be said of the gold that an answer rests on."""
+    """Warnings about the design and the number of gold samples."""
     sampled = data.sampling.at_random and data.num_gold < data.gold.size
     notes, number = (RANDOM_GOLD,) if sampled else (), data.num_gold
     return (*notes, LITTLE_GOLD.format(number_of(number, "verified label"))) if number < LITTLE else notes
 
 
 def advice(data: Inputs, y_pred: np.ndarray | None) -> tuple[str, ...]:
-    """Which samples to verify next, and how many would halve the intervals."""
+    """Samples to verify next, and the number that would halve the intervals."""
     left = data.gold.size - data.num_gold
     if not left:
         return ()
@@ -307,32 +298,30 @@ def advice(data: Inputs, y_pred: np.ndarray | None) -> tuple[str, ...]:
         halve = f"All of the {left} other samples verified would not halve the intervals {about}."
     try:
         asked = ask_next(data.own_labels(), min(_ASKED, left), y_pred=y_pred, gold=data.known, key=data.key)
-    except ValueError:  # gold of unequal chances, which no further answers can complete
+    except ValueError:  # gold of unequal probabilities, which no further answers can complete
         return (halve,)
     named = ", ".join(str(data.own_labels().task_names[i]) for i in asked.samples)
     return (halve, ASK_NEXT.format(named))
 
 
 def labels_posterior(fits: Iterable[JointPosterior | None], labels: Labels) -> np.ndarray:
-    """What labels and predictions alone say of each sample's class, (samples, classes): a guess for PPI++.
+    """Class probabilities of each sample by labels and predictions alone, (samples, classes), for PPI++.
 
-    The mean of vote shares (one vote spread over the classes is added) and of the mean of class posteriors,
-    which alone covered 86 to 92 % with judges that copy each other. Where there is none: vote shares.
+    The mean of vote shares (with one vote spread over the classes) and of class posteriors, which alone
+    covered 86 to 92 % with judges that copy each other. Without models: vote shares.
     """
     shares = smoothed_vote_shares(labels.counts())
     models = [fit.class_posterior for fit in fits if fit is not None]
     return 0.5 * (shares + np.mean(models, axis=0)) if models else shares
 
 
-def labels_only_posterior(
-    labels: Labels, key: Key, progress: Progress | None = None
-) -> tuple[np.ndarray, tuple[str, ...]]:
-    """What the labels alone say of each sample's class, (samples, classes), and doubts."""
-    return unaided_posterior(read_labels_alone(labels, key=key, progress=progress))
+def labels_only_posterior(labels: Labels, key: Key) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Class probabilities of each sample by the labels alone, (samples, classes), and warnings."""
+    return unaided_posterior(read_labels_alone(labels, key=key))
 
 
 def unaided_posterior(data: Inputs) -> tuple[np.ndarray, tuple[str, ...]]:
-    """The same of input without gold."""
+    """The same for input without gold."""
     labels, doubt = data.own_labels(), "no sample has three labels"
     if not too_few_labels(labels):
         fit = labels_fit(data)
@@ -344,5 +333,5 @@ def unaided_posterior(data: Inputs) -> tuple[np.ndarray, tuple[str, ...]]:
 
 
 def too_few_labels(labels: Labels) -> bool:
-    """Two labels a sample leave a continuum of matrices that fit equally well."""
+    """Whether no sample has three labels: then many matrices fit equally well."""
     return int(labels.labels_per_sample().max()) < 3

@@ -1,7 +1,7 @@
 """The recipes "Add an assumption" and "Add a question" of docs/extending.md, followed at run time.
 
-An assumption: its file and its entry, and it is a what-if row without gold, and moved by
-`sensitivity`. A question: its file, and every holder of tables answers.
+An assumption: its file and its entry give a what-if row without gold, which `sensitivity` varies. A question:
+its file, and every table posterior answers it.
 """
 
 from types import ModuleType
@@ -77,7 +77,7 @@ def test_more_classes_are_taken_too_and_gold_needs_no_model_of_them(added):
 
 @pytest.mark.slow
 def test_sensitivity_moves_it_and_at_rest_errors_are_independent(added, answer):
-    found = answer.sensitivity("empty", values=[0.0, 0.25], key=KEY)
+    found = answer.sensitivity_analysis("empty", values=[0.0, 0.25], key=KEY)
     assert found.base == 0.0 and found.axis == "share of samples that show nothing"
     rest, moved = found.metrics["accuracy"]
     alone = next(row for row in answer.assumptions if row.name == "independent").metrics["accuracy"]

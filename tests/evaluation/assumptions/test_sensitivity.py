@@ -1,4 +1,4 @@
-"""Sensitivity by hand: the answer at rest, enumeration of a moved one, tipping points, bounds, refusals."""
+"""Sensitivity: the unchanged answer, enumeration of a changed one, tipping points, bounds, refusals."""
 
 import itertools
 from dataclasses import replace
@@ -46,7 +46,7 @@ SLOW = ("shared_errors", "labeler_dependence", "hard_samples")
 def test_unmoved_is_the_answer(answer, what):
     """At rest every way gives the joint posterior: draws of the rates, or a model without second stratum."""
     value = 1.0 if what == "error_rates" else 0.0
-    found = answer.sensitivity(what, values=[value, value + 0.01])
+    found = answer.sensitivity_analysis(what, values=[value, value + 0.01])
     dist = found.metrics["accuracy"][0]
     assert found.base == value
     tolerance = 0.02 if what in ("hard_samples", "labeler_dependence") else 0.012  # those have other priors
@@ -58,7 +58,7 @@ def test_prior_that_moves():
     """Known error rates: against the sum over all class vectors and a grid over the classifier's rows."""
     rng = np.random.default_rng(2)
     log_p, y_pred = np.log(rng.uniform(0.1, 0.9, (5, 2))), np.array([1, 0, 1, 1, 0])
-    found = jt.evaluate(y_pred, log_p, prior=[0.5, 0.5]).sensitivity("prior", values=[0.2, 0.7])
+    found = jt.evaluate(y_pred, log_p, prior=[0.5, 0.5]).sensitivity_analysis("prior", values=[0.2, 0.7])
     for share, dist in zip((0.2, 0.7), found.metrics["accuracy"], strict=True):
         total = mean = 0.0
         for y in itertools.product((0, 1), repeat=5):
@@ -76,7 +76,9 @@ def test_shared_errors_are_found_again():
     """A classifier that copies in 40 of 100: at that rate the truth is inside, at rest it is not."""
     y, y_pred, labels = crowd(1, size=2000, sharing=0.4)
     truth = (y == y_pred).mean()
-    found = jt.evaluate(y_pred, labels, assume="independent", key=KEY).sensitivity(values=[0.0, 0.2, 0.4])
+    found = jt.evaluate(y_pred, labels, assume="independent", key=KEY).sensitivity_analysis(
+        values=[0.0, 0.2, 0.4]
+    )
     inside = [
         dist.interval(0.999)[0] <= truth <= dist.interval(0.999)[1] for dist in found.metrics["accuracy"]
     ]
@@ -95,12 +97,12 @@ def made(means, base=0.0, values=(0.0, 0.1, 0.2)):
 @pytest.mark.slow
 def test_printed_metrics_are_those_of_the_answer(answer):
     """Of two classes recall and precision of a named class; of three nobody named one, so of all classes."""
-    two = answer.sensitivity("prior", values=[0.3, 0.4]).summary(full=True).replace("'", "")
+    two = answer.sensitivity_analysis("prior", values=[0.3, 0.4]).summary(full=True).replace("'", "")
     assert "recall and precision are for class 1" in two and "precision" in two
     rng = np.random.default_rng(0)
     log_p = np.log(rng.dirichlet(np.ones(3), 20))
     three = jt.evaluate(log_p.argmax(axis=1), log_p, prior=np.full(3, 1 / 3))
-    shown = three.sensitivity("prior", values=[0.3, 0.4]).summary(full=True).splitlines()
+    shown = three.sensitivity_analysis("prior", values=[0.3, 0.4]).summary(full=True).splitlines()
     assert ["accuracy", "macro", "recall", "macro", "f1"] in [line.split() for line in shown]
     assert "recall and" not in " ".join(shown)
 
@@ -121,7 +123,7 @@ def test_tipping_points():
 
 
 def test_tipping_points_of_metrics_by_their_clinical_names(answer):
-    found = answer.sensitivity("error_rates", values=[0.8, 1.0, 1.3])
+    found = answer.sensitivity_analysis("error_rates", values=[0.8, 1.0, 1.3])
     for name, other in (("sensitivity", "recall"), ("ppv", "precision")):
         assert [a.mean for a in found.metrics[name]] == [a.mean for a in found.metrics[other]]
     alarms = np.array([dist.mean for dist in found.metrics["false_alarm_rate"]])
@@ -134,14 +136,14 @@ def test_bounds_hold_the_truth(answer):
     y, y_pred, labels = crowd(labelers=3)
     result = jt.evaluate(y_pred, labels, noise=Symmetric(0.2, 2), prior=[0.6, 0.4])
     vote = labels.counts().argmax(axis=1)
-    bounds = result.sensitivity("prior", values=[0.3, 0.4]).bounds
+    bounds = result.sensitivity_analysis("prior", values=[0.3, 0.4]).bounds
     differ = float((vote != y_pred).mean())
     exact = error_bounds(differ, (vote != y).mean())
     assert exact.lower - 1e-12 <= (y != y_pred).mean() <= exact.upper + 1e-12
     some, (_, low, high) = error_bounds(differ, 0.05), next(row for row in bounds if row[0] == 0.05)
     np.testing.assert_allclose((low, high), (1 - some.upper, 1 - some.lower))
     assert bounds[0][1] == bounds[0][2]
-    said = answer.sensitivity("prior", values=[0.3, 0.4]).summary(full=True)
+    said = answer.sensitivity_analysis("prior", values=[0.3, 0.4]).summary(full=True)
     assert "under any dependence (Lam and Stork)" in said
 
 
@@ -155,7 +157,7 @@ def test_error_rates_of_every_noise_model():
     assert SharedErrors(matrices, matrices[0], 0.3).scaled(0.5).shared[0, 1] == pytest.approx(0.05)
     _, y_pred, labels = crowd()
     result = jt.evaluate(y_pred, labels, noise=Symmetric(0.2, 2), prior=[0.6, 0.4])
-    found = result.sensitivity("error_rates", values=[0.5, 1.0])
+    found = result.sensitivity_analysis("error_rates", values=[0.5, 1.0])
     assert found.metrics["recall"][1].mean == pytest.approx(result.recall.mean, abs=0.01)
 
 
@@ -177,20 +179,20 @@ def test_what_is_refused(answer):
     _, y_pred, labels = crowd()
     known = jt.evaluate(y_pred, labels, noise=Symmetric(0.2, 2), prior=[0.6, 0.4])
     with pytest.raises(ValueError, match="leave noise out"):
-        known.sensitivity("hard_samples")
+        known.sensitivity_analysis("hard_samples")
     array = jt.evaluate(y_pred, np.zeros((250, 2)), prior=[0.6, 0.4])
     plugged = jt.evaluate(y_pred, labels, method="plug_in")
     for result, missing in ((array, "needs labels"), (plugged, "joint posterior")):
         with pytest.raises(ValueError, match=missing):
-            result.sensitivity("error_rates")
+            result.sensitivity_analysis("error_rates")
     for values in ([0.5], [0.1, 1.2], [-0.1, 0.5], [np.nan, 0.1]):
         with pytest.raises(ValueError, match="two or more numbers"):
-            answer.sensitivity("hard_samples", values=values)
+            answer.sensitivity_analysis("hard_samples", values=values)
     with pytest.raises(ValueError, match="what"):
-        answer.sensitivity("luck")
+        answer.sensitivity_analysis("luck")
     alone = jt.evaluate(y_pred, jt.Labels.from_matrix(y_pred[:, None], 2))
     with pytest.raises(ValueError, match="Not identified"):
-        alone.sensitivity("prior")
+        alone.sensitivity_analysis("prior")
     for model, share in (("independent", 0.1), ("copying", 1.0)):
         with pytest.raises(ValueError, match="dependent_share"):
             fit_joint(labels, y_pred=y_pred, key=KEY, dependence=fixed_share(model, share))
@@ -217,7 +219,7 @@ def test_a_value_without_an_answer_is_undefined_and_its_doubt_names_the_place_th
     y = rng.integers(0, 2, 20)
     z = np.where(rng.random((20, 3)) < 0.28, 1 - y[:, None], y[:, None])
     found = jt.evaluate(y, jt.Labels.from_matrix(z, 2), assume="independent", key=0)
-    moved = found.sensitivity("shared_errors", values=[0.0, 0.4, 0.6])
+    moved = found.sensitivity_analysis("shared_errors", values=[0.0, 0.4, 0.6])
     empty = np.isnan([dist.mean for dist in moved.metrics["accuracy"]])
     assert empty.tolist() == [False, True, True]
     assert "nan" not in moved.summary(full=True) and moved.summary(full=True).count("undefined") == 3 * 2
