@@ -318,9 +318,8 @@ def _one_each(records: list[dict]) -> list[dict]:
     for name in dict.fromkeys(names):
         inside = [entry for one in records for entry in one.get(name) or ()]
         keys = {key for one in inside if isinstance(one, dict) for key in one}
-        if not all(isinstance(one, dict) for one in inside) or not (
-            has_words(keys, ("label",)) and has_words(keys, ("worker",))
-        ):
+        named = all(has_words(keys, (role,)) for role in ("label", "worker"))
+        if not (named and all(isinstance(one, dict) for one in inside)):
             continue
         outer = {key for one in records for key in one} - {name}
         inner = {key: f"{name}.{key}" for key in keys & outer if column_called("task", [key])}
@@ -435,9 +434,8 @@ def large_table(path: Any, asked: FilePlan) -> tuple[Any, dict[str, Any]] | None
         return None
     header = about.schema.to_arrow_schema().names
     task, *more = asked.task or (column_called("task", header),)
-    columns = {"task": task} | {
-        role: getattr(asked, role) or column_called(role, header) for role in ("worker", "label")
-    }
+    others = ("worker", "label")
+    columns = {"task": task} | {role: getattr(asked, role) or column_called(role, header) for role in others}
     if more or None in columns.values():
         return None
     return _engine_of(str(path)), columns | {"classes": asked.classes, "missing": asked.missing or "error"}

@@ -255,9 +255,8 @@ def _plain_frame(frame: Any, given: Mapping[str, Any]) -> bool:
     table = read_frame(frame, lazy=True)
     if hasattr(table, "collect"):
         if asked := sorted(given.keys() & _NEED_PLAN):
-            raise ValueError(
-                f"{quoted(asked)} of a {type(frame).__name__}: do it in the query, or collect it first"
-            )
+            text = f"{quoted(asked)} of a {type(frame).__name__}"
+            raise ValueError(f"{text}: do it in the query, or collect it first")
         return True
     task, worker, label = (given.get(role, role) for role in ("task", "worker", "label"))
     if given.keys() & _NEED_PLAN or not {task, worker, label} <= set(table.columns):
@@ -328,9 +327,8 @@ class FileLook:
     @property
     def headline(self) -> str:
         """How large the table is."""
-        return (
-            f"{plain(self.file)}: {number_of(self.num_rows, 'row')}, {number_of(len(self.columns), 'column')}"
-        )
+        rows, columns = number_of(self.num_rows, "row"), number_of(len(self.columns), "column")
+        return f"{plain(self.file)}: {rows}, {columns}"
 
     def __str__(self) -> str:
         """The columns and the advice, a line each."""
