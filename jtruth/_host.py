@@ -122,10 +122,14 @@ def cross_table(row: Any, column: Any, shape: tuple[int, int], times: Any = None
 
 
 def vote_shares(votes: Num[np.ndarray, "samples classes"], without: Shares | None = None) -> Rows:
-    """Share of each sample's votes by class; `without` votes equal shares, or these."""
-    total = across(np.add, votes)[:, None]
-    without = np.full(votes.shape[1], 1.0 / votes.shape[1]) if without is None else without
-    return np.where(total > 0, votes / np.where(total > 0, total, 1.0), without)
+    """Share of each sample's votes that a class received; `without` any vote equal shares, or these."""
+    total = across(np.add, votes)
+    shares, given = np.empty(votes.shape), total > 0
+    total = np.where(given, total, 1.0)
+    for share, number in zip(shares.T, votes.T, strict=True):  # many times as fast as all classes at once
+        np.divide(number, total, out=share)
+    shares[~given] = 1.0 / votes.shape[1] if without is None else without
+    return shares
 
 
 def smoothed_vote_shares(votes: Num[np.ndarray, "samples classes"]) -> Rows:

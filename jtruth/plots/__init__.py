@@ -24,8 +24,7 @@ from jtruth.plots.displays import (
     plot_path,
     plot_reliability,
 )
-from jtruth.plots.dists import plot_comparison, plot_estimate
-from jtruth.plots.joint import Look, plot_joint, plot_joints
+from jtruth.plots.dists import Look, plot_comparison, plot_estimate, plot_joint, plot_joints
 
 __all__ = [
     "ConfusionMatrixDisplay", "Look", "PrecisionRecallDisplay", "ReliabilityDisplay", "RocDisplay",

@@ -20,8 +20,7 @@ from jtruth.answers import Answer, Column, Curve, Document, Matrix, Notes, Table
 from jtruth.answers.blocks import at, cell_text, value_of
 from jtruth.answers.html import axis_of
 from jtruth.plots import _parts as parts
-from jtruth.plots.dists import plot_estimate
-from jtruth.plots.joint import plot_joint
+from jtruth.plots.dists import plot_estimate, plot_joint
 from jtruth.stats.estimates import Estimate
 
 Drawn = Table | Matrix | Curve | Notes

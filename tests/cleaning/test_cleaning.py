@@ -283,7 +283,7 @@ def test_a_batch_sees_its_overlap(aware):
     found = influence(state)
     alone = np.argsort(-found.falls)
     rows = [alone[0]] * 40 + list(alone[1:20])
-    of_samples = ("changes", "aims", "chance", "gradients")
+    of_samples = ("slopes", "aimed", "inputs", "chance", "gradients")
     twice = replace(found, **{name: getattr(found, name)[rows] for name in of_samples})
     chosen = best_batch(twice, np.ones(59), 12)
     assert chosen[0] < 40 and sum(c >= 40 for c in chosen) >= 1
