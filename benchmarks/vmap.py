@@ -229,15 +229,15 @@ def numpy_algorithm_2(key: Any, log_odds: Any, y_pred: Any) -> Any:
 
 def numpy_algorithm_3(log_odds: Any, y_pred: Any) -> Any:
     """Shares of the most probable classes that were predicted 1, one set at a time."""
-    points = []
+    points: list[Any] = []
     for x, y in zip(log_odds, y_pred, strict=True):
-        point, chosen = np.full(2, np.float32(0.5)), y == 1
+        point, chosen = np.full(2, 0.5, np.float32), y == 1
         for _ in range(30):
             d, f = point
             one = x + np.where(chosen, np.log(d / f), np.log((1 - d) / (1 - f))) > 0
             shares = [chosen[part].mean() if part.any() else old for part, old in ((one, d), (~one, f))]
-            new = np.clip(np.float32(shares), 1e-3, 1 - 1e-3)
-            change, point = np.abs(new - point).max(), new
+            new = np.clip(np.array(shares, np.float32), 1e-3, 1 - 1e-3)
+            change, point = float(np.abs(new - point).max()), new
             if change < 1e-3:
                 break
         points.append(point)

@@ -72,7 +72,8 @@ class Tables:
             plan, self.group_of = apply.by_group(table, self.plan, by)
             self.opened = self.opened._replace(plan=replace(plan, doubts=()))
         self.rows, args.how_read = self.opened.rows(), self.plan.sentence()
-        words = table.pick({"gold": name})[0] if (name := column_of(gold)) in table.header else ()
+        name = column_of(gold)
+        words = table.pick({"gold": name})[0] if name is not None and name in table.header else ()
         words = {str(one) for one in words if not says_nothing(str(one), self.plan)}
         self.labels = labels_of_rows(self.rows, self.plan, classes or words)
         if judged:
@@ -465,7 +466,7 @@ _SHARES = "one number for each class, such as .8,.2, or no=.8,yes=.2"
 
 
 def numbers(text: str | None, option: str = "--prior", what: str = _SHARES, size: int = 0) -> Any:
-    """Numbers as they are typed, .8,.2, or by class, no=.8,yes=.2; and so many if it is said."""
+    """Numbers as they are typed, .8,.2, or by class, no=.8,yes=.2; and `size` of them if it is not 0."""
     if text is None:
         return None
     with suppress(ValueError):
@@ -479,7 +480,7 @@ def numbers(text: str | None, option: str = "--prior", what: str = _SHARES, size
 
 
 def with_notes(found: Any, notes: Sequence[str]) -> Any:
-    """An answer with what was said when its tables were read, before its own warnings."""
+    """An answer with the notes of its tables before its own warnings."""
     return found.with_warnings(map(Read, notes))
 
 

@@ -57,7 +57,7 @@ from jtruth.tables.pairs import (
 )
 from jtruth.tables.posterior import TableDraws
 from jtruth.testing.binary.chain import chain_tables, symbol_chain
-from jtruth.testing.binary.unknown import unknown_prior
+from jtruth.testing.binary.exact import unknown_prior
 from jtruth.testing.multiclass import count_posterior
 
 TIES = "{} and {} are equal with probability {:.2f}; a tie counts half for each."

@@ -1,4 +1,4 @@
-"""Two metrics at once: regions on the ROC or precision-recall plane (Su Figures 12, 13, 18)."""
+"""Joint posteriors of two metrics: regions on the ROC or precision-recall plane (Su Figures 12, 13, 18)."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -11,18 +11,18 @@ from scipy.signal import convolve
 
 from jtruth.plots._parts import BLUE, CYCLE, GREY, LINES, MARKERS, SMALL, TRUE, mark, new_axes, percent, title
 from jtruth.stats.estimates import check_level, densest_cells
-from jtruth.tables.joint import JointDensity, JointEstimate
 from jtruth.tables.metrics import named_metric
+from jtruth.tables.posterior import JointDensity, JointEstimate
 
 _BINS = 135  # of the grid of a joint distribution, over +-5 sd
 
 
 class Look(NamedTuple):
-    """How the regions of one method look."""
+    """Style of the regions of one method."""
 
     name: str = "posterior"  # of the method, for the legend
     color: str = BLUE
-    fill: bool = True  # False: outlines only, to lay one distribution over another
+    fill: bool = True  # False: outlines only
     line: str = "-"  # style of the outlines
     marker: str = "o"  # of the mean
 
@@ -42,16 +42,15 @@ def plot_joint(
 ) -> Axes:
     """Highest-density regions of two metrics on the ROC or precision-recall plane (Su Figure 12).
 
-    (recall, false-alarm rate) is drawn with the false-alarm rate to the right, (precision, recall) with the
-    recall to the right, as scikit-learn does; any other pair as it comes. Of draws the mode is the peak of
-    what is drawn.
+    (recall, false-alarm rate) has the false-alarm rate to the right, (precision, recall) the recall, as in
+    scikit-learn. The mode of draws is the peak of the picture.
 
     Args:
         joint: `Evaluation.joint(first, second)`.
-        levels: of the regions, each of which holds at least its level of the distribution itself. Atoms are
-            smoothed for the picture, by a kernel much narrower than the distribution.
+        levels: of the regions, which contain at least so much of the distribution itself. Atoms are smoothed
+            for the picture, by a kernel much narrower than the distribution.
         ax, ideal: as everywhere; `ideal` is (first, second).
-        points: name -> (first, second) or (n, 2) of them: answers of methods that give only numbers.
+        points: name -> (first, second) or (n, 2) of them: answers of methods without uncertainty.
         look: name, color and filling of the regions.
         plot_chance_level: on the ROC plane, draw the line of a classifier that guesses.
 
@@ -69,7 +68,7 @@ def plot_joint(
     regions = _joint_regions(joint, levels)
     if regions is not None:
         x, y, density, heights = regions
-        if isinstance(joint, JointEstimate):  # of single atoms or draws the most probable one means little
+        if isinstance(joint, JointEstimate):  # not a single atom or draw
             i, j = np.unravel_index(int(density.argmax()), density.shape)
             mode = np.array([x[i], y[j]])
         across, up, grid = (y, x, density) if turned else (x, y, density.T)
@@ -84,7 +83,7 @@ def plot_joint(
         star = np.asarray(ideal, np.float64)[order]
         ax.plot(*star, "*", color="black", mec="white", ms=13, label=TRUE, zorder=5)
     if plot_chance_level and pair == ("recall", "false_alarm_rate"):
-        (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()  # which the line does not move
+        (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()  # the line must not move them
         label = "chance" if max(left, bottom) < min(right, top) else "_chance"  # out of sight
         ax.add_artist(Line2D([0, 1], [0, 1], color=GREY, ls=":", label=label))
     ax.set(xlabel=title(pair[order[0]]), ylabel=title(pair[order[1]]))
@@ -129,16 +128,14 @@ def _smoothed_cells(joint: JointEstimate):
     """Cells of a count table on a grid: x, y, their mass in each bin, and a smooth density.
 
     The kernel has the shape of the distribution and 3/10 of its width, or where cells are few 3/4 of the
-    distance between them, but never above 3/5. At 0 and 1 the density is reflected: no mass is lost.
+    distance between them, at most 3/5. At 0 and 1 the density is reflected.
     """
     covariance = joint.covariance
     sd = np.sqrt(np.diag(covariance))
     if not (sd > 1e-9).all():
         return None
     cells = densest_cells(joint.weight, 0.95).sum()
-    width = float(
-        np.clip(0.75 * np.sqrt(6 * np.pi / cells), 0.3, 0.6)
-    )  # a normal distribution's 95 % have area 6 pi
+    width = float(np.clip(0.75 * np.sqrt(6 * np.pi / cells), 0.3, 0.6))  # 95 % of a normal have area 6 pi
     low, high = np.maximum(joint.mean - 5 * sd, 0.0), np.minimum(joint.mean + 5 * sd, 1.0)
     x_edges, y_edges = (np.linspace(a, b, _BINS + 1) for a, b in zip(low, high, strict=True))
     mass = joint.on_grid(x_edges, y_edges)  # bins are equal, so densities are masses up to a factor
@@ -160,7 +157,7 @@ def plot_joints(
     ideal: tuple[float, float] | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Regions of two metrics under every assumption: a range has no joint distribution, its parts have.
+    """Regions of two metrics under every assumption of a range.
 
     An assumption without a distribution of the table (the majority vote, PPI++) is named below the picture.
     The regions are those of the evaluation's `level`; `first`, `second` and `ideal` are as in `plot_joint`.

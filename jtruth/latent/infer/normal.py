@@ -40,7 +40,7 @@ from jtruth.stats.loo import good_shape, smoothed_weights
 MOST_TOGETHER = 2500  # probabilities whose joint information matrix is made
 _MOST_WORK = 5e5  # numbers of the data times states, beyond which Gibbs sampling starts at once
 _WORK, _MOST, _CHAINS = 2e9, 4000, 4  # numbers that all draws compute; draws, and parts they are dealt to
-_FIRST, _HOPELESS = 500, 0.15  # draws that are looked at before all others, and what they are worth at least
+_SOME, _FIRST, _HOPELESS = 64, 500, 0.15  # draws that are looked at first; what they are worth at least
 # Share of the draws that weights are worth at least: below it ends of intervals were off by .1 to .4 of their
 # width, and Pareto's k did not tell (`benchmarks/engine.py`).
 _WORTH = 0.3
@@ -193,10 +193,12 @@ def _weighed(
     None where they are worth fewer than `least`, or k is too large; with `least` 0 any are good enough.
     """
     log_theta, log_q = local_dist[0].draw(wider * local_dist[1], number, rng)
-    log_w = log_posterior(problem, log_theta[:_FIRST]) - log_q[:_FIRST]
-    if least and 1 / (softmax(log_w) ** 2).sum() < _HOPELESS * _FIRST:
-        return None
-    log_w = np.append(log_w, log_posterior(problem, log_theta[_FIRST:]) - log_q[_FIRST:])
+    log_w = np.zeros(0)
+    for upto in (_SOME, _FIRST, number):  # few draws look better than many: what is hopeless stays so
+        more = slice(log_w.size, upto)
+        log_w = np.append(log_w, log_posterior(problem, log_theta[more]) - log_q[more])
+        if least and upto < number and 1 / (softmax(log_w) ** 2).sum() < _HOPELESS * upto:
+            return None
     smooth, k = smoothed_weights(log_w[None], 1.0)
     weight = softmax(smooth[0])
     worth, shape = float(1 / (weight**2).sum()), float(k[0])

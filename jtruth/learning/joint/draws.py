@@ -163,19 +163,23 @@ def log_prior(model: LatentModel, found: Any, large: Mapping[str, np.ndarray]) -
 
     `large`: the draws that were kept like `found.matrices`, (chains, kept, ...).
     """
-    draw, flat = found.matrix_draw, {n: a.reshape(-1, *a.shape[2:]) for n, a in large.items()}
+    draw = found.matrix_draw
+
+    def flat(name: str) -> np.ndarray:
+        return large[name].reshape(-1, *large[name].shape[2:])
+
     parts = [] if model.class_fixed else [row_prior(found.prior[draw], model.class_prior, "classes")]
     if model.num_strata > 1:
-        parts.append(row_prior(flat["weights"], model.stratum_prior, HARD))
+        parts.append(row_prior(flat("weights"), model.stratum_prior, HARD))
     every = zip(("labelers", "classifier"), model.raters, FAMILIES, COMMON, strict=False)
     for k, (name, raters, families, common) in enumerate(every):
         if raters.alike is not None:
             values, least = alike.log_prior(raters.alike, large[families]), np.min(raters.alike.mean_prior)
             parts.append(LogPrior(values.ravel(), float(least), (ALIKE_ROWS[name],)))
         elif raters.common_prior is not None:
-            parts.append(row_prior(flat[common], raters.common_prior, ALIKE_ROWS[name]))
+            parts.append(row_prior(flat(common), raters.common_prior, ALIKE_ROWS[name]))
         elif model.num_strata > 1:
-            parts.append(row_prior(flat[f"raters{k}"], raters.prior, name))
+            parts.append(row_prior(flat(f"raters{k}"), raters.prior, name))
         else:
             theta = found.matrices if name == "labelers" else found.classifier[draw][:, None]
             parts.append(row_prior(theta, raters.prior, name))

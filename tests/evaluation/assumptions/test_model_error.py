@@ -1,4 +1,4 @@
-"""How far labels mislead models: mixtures by simulation, kinds of labelers, and where they are refused."""
+"""Errors of models fitted to labels: mixtures by simulation, kinds of labelers, and refusals."""
 
 import json
 
