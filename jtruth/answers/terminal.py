@@ -117,7 +117,7 @@ def _most_important(document: Document) -> list[Note]:
         if note.sign not in quiet
         and note.text not in document.sentence
         and note.text != document.next
-        and not (note.sign in ("say", "open") and isinstance(note.data, dict))  # a check asks for nothing
+        and not (note.sign in ("say", "open") and isinstance(note.data, dict))  # without a recommendation
         and not (" ask " in document.next and "ask_next" in note.text)  # the next command does that
     ]
     return sorted([*_doubt(document), *notes], key=lambda note: list(SIGNS).index(note.sign))

@@ -60,7 +60,7 @@ _NEVER = 1e-8  # probability of omitted answers, relative to the largest uncerta
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Influence:
-    """Gradients of all possible answers, and what they act on.
+    """Gradients of all possible answers, and the matrices they act on.
 
     Of a linear model they are slopes in its outputs times the sample's inputs (1, x), and are kept as such.
     """
@@ -88,7 +88,7 @@ class Influence:
 
     @property
     def falls(self) -> Float[np.ndarray, " samples"]:
-        """Expected fall of the risk by asking for each sample."""
+        """Expected reduction of the risk by asking for each sample."""
         own, cross, turned = self.moved
         return own - cross + turned @ self.gap
 
