@@ -109,7 +109,7 @@ def _doubt(document: Document) -> list[Note]:
 
 
 def _most_important(document: Document) -> list[Note]:
-    """Notes of a brief answer: misfits in one sentence, and none that the answer or an alarm says already."""
+    """Notes of a brief text: failed checks in one sentence, and none that is shown elsewhere."""
     quiet = {"alarm", "good", *(["bad"] if document.doubt else [])}
     notes = [
         note

@@ -259,7 +259,7 @@ def possible_evidence(state: State) -> Float[np.ndarray, "samples answers classe
 
 
 def best_batch(effects: Influence, value: Float[np.ndarray, " samples"], num: int) -> list[int]:
-    """`num` samples, each seeing less to gain near those before it; `value`: factor of its fall, 0: never."""
+    """Choose `num` samples greedily; `value` is the factor of a sample's gain, 0 to exclude it."""
     free, chosen = value > 0, effects.batches.get(value.tobytes(), [])
     num = min(num, int(free.sum()))
     if num <= len(chosen):  # the first of a larger batch

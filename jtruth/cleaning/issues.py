@@ -206,10 +206,8 @@ def suspicious_labels(
             errors = [np.hypot(own_errors, _OF_COUNT * n) * rng.standard_normal(n.size) for n in numbers]
             numbers = [(n + off).clip(0, label.size) for n, off in zip(numbers, errors, strict=True)]
         ends = [np.quantile(n, tails) for n in numbers]
-        expected, each = (
-            float(rows[0].sum()),
-            {k: float(row.sum()) for k, row in zip(means, rows, strict=True)},
-        )
+        expected = float(rows[0].sum())
+        each = {name: float(row.sum()) for name, row in zip(means, rows, strict=True)}
         tells = caution in (_OF_MODEL, _MEASURED)
         interval = float(min(e[0] for e in ends)) if tells else 0.0, float(max(e[1] for e in ends))
     else:
