@@ -122,7 +122,7 @@ class Influence:
     @cached_property
     def possible(self) -> tuple[np.ndarray, np.ndarray]:
         """Slopes of g, and of b - g / 2, times the root of the chance of each answer that may come."""
-        often = self.chance > _NEVER * (1 - self.chance.max(axis=1).min() or 1.0)
+        often = self.chance > _NEVER * (max(1 - self.chance.max(axis=1).min(), 0.0) or 1.0)
         root = np.where(often, np.sqrt(self.chance), 0.0)[:, :, None]
         return root * self.slopes, root * (self.aimed - 0.5 * self.slopes)
 
