@@ -22,6 +22,9 @@ One process, one thread, simulated crowds; CPU seconds of the second call (the f
         `read_labels` of the data frame, which both of jtruth's need once: .89 (8.5)
     picture of a default answer, 600 x 5: 2.0 and .04 after `evaluate` (.14): only `plot(assumptions=True)`
     fits three more models; `jtruth evaluate --report`, whole process, shows them: 4.9, without a page 1.6
+    Later, by turns with 0054075b on the same two cores at a load of 15 to 20, with byte code (user + system):
+    --report 5.6 and 4.6, clean 400 x 8 3.3 and 2.5, digits 8.4 and 5.7. Programs are no longer traced again
+    (`kept_jit`), and a cleaning works with slopes in outputs: its queue and advice for digits 4.2 and 1.2.
 """
 
 import sys

@@ -24,11 +24,12 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax.core import ShapedArray, Tracer
+from jax.core import Tracer
 
 from jtruth._files import replacing
 
 _BEGAN = time.time()
+_KNOWN = ("jtruth", "builtins")  # packages whose functions and classes are as `_source` says
 _SETTINGS = ("jax_enable_x64", "jax_default_matmul_precision", "jax_default_prng_impl",
              "jax_threefry_partitionable", "jax_debug_nans", "jax_debug_infs", "jax_disable_jit")  # fmt: skip
 _OFF = ("0", "off", "no", "false")
@@ -138,9 +139,12 @@ def _named(value: Any) -> str:
     """A text that is the same in every process, of a key of `kept_jit`."""
     if isinstance(value, tuple):
         return f"{type(value).__name__}({', '.join(map(_named, value))})"
-    if inspect.isfunction(value) and value.__closure__ is None and "<locals>" not in value.__qualname__:
-        return f"{value.__module__}.{value.__qualname__}:{value.__code__.co_firstlineno}"
-    if is_dataclass(value) and not isinstance(value, type):
+    if inspect.isfunction(value) or isinstance(value, type):
+        name, closure = f"{value.__module__}.{value.__qualname__}", getattr(value, "__closure__", None)
+        if name.split(".")[0] not in _KNOWN or "<locals>" in name or closure:
+            raise TypeError(f"{name} may be another one in the next process")
+        return f"{name}:{value.__code__.co_firstlineno}" if inspect.isfunction(value) else name
+    if is_dataclass(value):
         return _named((type(value), *(getattr(value, field.name) for field in fields(value))))
     text = repr(value)
     if " at 0x" in text:
@@ -157,8 +161,6 @@ def _stored(folder: Path, name: str, function: Callable, leaves: list) -> tuple[
     path = folder / f"jtruth-{mark}"
     with suppress(Exception):  # where there is none yet, or half of one
         parts, tree = pickle.loads(path.read_bytes())
-        for side in ("in_avals", "out_avals"):
-            parts[side] = tuple(ShapedArray(*aval) for aval in parts[side])
         return jax.jit(export.Exported(**parts, _get_vjp=None).call), tree
     trees = []
 
@@ -169,8 +171,6 @@ def _stored(folder: Path, name: str, function: Callable, leaves: list) -> tuple[
 
     made = export.export(jax.jit(flat))(*leaves)
     parts = {field.name: getattr(made, field.name) for field in fields(made) if field.name != "_get_vjp"}
-    for side in ("in_avals", "out_avals"):
-        parts[side] = [(aval.shape, aval.dtype, aval.weak_type) for aval in parts[side]]
     with replacing(path, "wb") as file:
         file.write(pickle.dumps((parts, trees[0])))
     return jax.jit(made.call), trees[0]

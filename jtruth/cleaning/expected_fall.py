@@ -107,8 +107,8 @@ class Influence:
         """Of every sample: E[(b - g / 2)' H^-1 g], E[b]' H^-1 E[g] and E[g] H^-1."""
         (weighted, half), (mean, mean_aim) = self.possible, self.expected
         turning = self.of_outputs(self.inverse)
-        rows, outputs, _ = turning.shape
-        within = np.einsum("rcid,ri->rcd", turning.reshape(rows, outputs, -1, outputs), self.inputs)
+        by_input = turning.reshape(*turning.shape[:2], -1, turning.shape[1])
+        within = np.einsum("rcid,ri->rcd", by_input, self.inputs)
         own = np.einsum("iac,iac->i", weighted @ within, half)
         cross = np.einsum("ic,ic->i", (mean[:, None] @ within)[:, 0], mean_aim)
         return own, cross, (mean[:, None] @ turning)[:, 0]
@@ -116,8 +116,7 @@ class Influence:
     @cached_property
     def possible(self) -> tuple[np.ndarray, np.ndarray]:
         """Slopes of g, and of b - g / 2, times the root of the chance of each answer that may come."""
-        doubt = 1 - self.chance.max(axis=1).min()
-        often = self.chance > _NEVER * (doubt if doubt > 0 else 1.0)
+        often = self.chance > _NEVER * (max(1 - self.chance.max(axis=1).min(), 0.0) or 1.0)
         root = np.where(often, np.sqrt(self.chance), 0.0)[:, :, None]
         return root * self.slopes, root * (self.aimed - 0.5 * self.slopes)
 
@@ -172,16 +171,20 @@ def _inverse_hessian(state: State) -> tuple[np.ndarray, Any, tuple[Any, Any, Any
         return np.linalg.pinv(np.asarray(_hessian(learner, model, *data)), 1e-9, hermitian=True), model, data
 
 
+def _linear(learner: Learner) -> bool:
+    return type(learner).sample_loss is LinearLearner.sample_loss
+
+
 def _inputs(learner: Learner, x: Any) -> Any:
     """(rows, inputs) of `Influence`."""
-    if not isinstance(learner, LinearLearner):
+    if not _linear(learner):
         return np.ones((1, 1))
     return (np if isinstance(x, np.ndarray) else jnp).insert(x, 0, 1.0, axis=1)
 
 
 def _moving(learner: Learner, model: Any) -> tuple[Any, Callable[[Any], Any]]:
     """What slopes are in, flat: outputs of a linear model, by its intercept; or all parameters."""
-    if not isinstance(learner, LinearLearner):
+    if not _linear(learner):
         return ravel_pytree(model)
     shape = model.intercept.shape
     return model.intercept.ravel(), lambda theta: model._replace(intercept=theta.reshape(shape))
@@ -207,13 +210,12 @@ def _curvature(learner: Learner, model: Any, x: Any, evidence: Any, weight: Any)
         losses = jax.vmap(loss, in_axes=(None, 0, 0))(theta, x, evidence)
         return jnp.where(weight != 0, weight * losses, 0.0).sum()
 
-    if not isinstance(learner, LinearLearner):
+    if not _linear(learner):
         return jax.hessian(total)(flat)
     of_sample = jax.vmap(jax.hessian(loss), in_axes=(None, 0, 0))(flat, x, evidence)
     weight = weight[:, None, None]
     each, inputs = jnp.where(weight != 0, weight * of_sample, 0.0), _inputs(learner, x)
-    size = inputs.shape[1] * flat.size
-    return jnp.einsum("if,icd,ig->fcgd", inputs, each, inputs).reshape(size, size)
+    return jnp.einsum("if,icd,ig->fcgd", inputs, each, inputs).reshape(inputs.shape[1] * flat.size, -1)
 
 
 @kept_jit("learner")
