@@ -14,7 +14,7 @@ One process, one thread, simulated crowds; CPU seconds of the second call (the f
     and 7.0 (5 of 28: the others are weighed draws of 1.15 times the width)
     `jtruth clean --features`, whole process, second run: 400 x 8 7.8 and 3.5; digits (1797 x 64) 46.8, 8.6
     crowd-kit 1.4.2 DawidSkene(100), point estimates of such sets: .28, -, .07, .04
-    `millions`: 400 000 tasks x 5 labels by 120 labelers, seconds of CPU (wall, two cores under load 10), median
+    `millions`: 400 000 tasks x 5 labels by 120 labelers, CPU seconds (wall, two cores under load 10), medians
     of three, ratios of CPU; pandas 3.1.1, DuckDB 2.0.1 with one thread; equal classes and equal votes:
         Dawid and Skene, 5 steps: crowd-kit (stops at 1e-5) 1.81 (12.7), jtruth .25 (2.1): 7.2
         to 1e-8 in every probability: jtruth .50 (4.5): 3.6 times less than crowd-kit's 5 steps
