@@ -5,9 +5,8 @@ A run stops when its draws are good, after its sweeps, or after its work: the nu
 machine is.
 
 Chains that start at the mode burn in for 50 sweeps, chains of which half start elsewhere for 250. R-hat and
-effective sample size are computed after 200 more, or after 2400 of all chains if these are 16 or more, and at
-least 100 of each. A chain gets its burn-in, at most a third of `max_work`, and then as many sweeps as the
-rest allows, or `FEWEST`.
+effective sample size are computed after 200 more. A chain gets its burn-in, at most a third of `max_work`,
+and then as many sweeps as the rest allows, or `FEWEST`.
 
 A mover (`GibbsMover`, `TemperMover`) can `start` its `num_chains` chains, `advance` them (at most `block`
 sweeps between two looks), and `settle` them after burn-in. A checkpoint holds the chain, the random stream
@@ -26,7 +25,7 @@ from jtruth.stats.chains import effective_sample_size, split_rhat, tail_sample_s
 
 FEWEST = 50  # sweeps of each chain, burn-in and kept each, below which there is no estimate
 _AT_ONCE = 1_000_000  # numbers that are ranked and transformed together
-_ENOUGH, _SHORTEST, _USUAL = 2400, 100, 200  # sweeps before the first look: in all; of a chain, few or many
+_SHORTEST = 200  # sweeps to keep of every chain before the first look, however many chains there are
 _LOOK = 50  # sweeps of every chain between two looks, at least
 _AT_MODE, _APART = 50, 250  # burn-in by where chains start
 
@@ -109,8 +108,7 @@ def limits(effort: Effort, chains: int, numbers: float, *, apart: bool = False) 
     burn_in = usual if effort.burn_in is None else effort.burn_in
     burn_in = min(burn_in, max(int(allowed / 3), FEWEST))
     affordable, wanted = max(int(allowed) - burn_in, FEWEST), effort.max_sweeps // chains
-    shortest = max(-(-effort.min_sweeps // chains), min(max(_ENOUGH // chains, _SHORTEST), _USUAL))
-    first = min(shortest, affordable, wanted)
+    first = min(max(-(-effort.min_sweeps // chains), _SHORTEST), affordable, wanted)
     return burn_in, first, min(affordable, wanted), affordable < wanted
 
 
