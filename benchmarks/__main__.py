@@ -1,7 +1,7 @@
-"""Run a benchmark: `python -m benchmarks NAME [ARGUMENTS]`; without a name, say which there are.
+"""Run a benchmark: `python -m benchmarks NAME [ARGUMENTS]`; without a name, list them.
 
-What all of them share is done here, before NumPy is loaded: one thread for linear algebra, JAX on the CPU,
-and a first line with the versions and the load of the machine, which belongs above every number that is kept.
+This sets up every benchmark before NumPy is loaded: one thread for linear algebra, JAX on the CPU, and a
+first line with the versions and the load of the machine, for the record of the numbers.
 """
 
 import os

@@ -1,11 +1,11 @@
-"""Everything that has a device path, on the accelerator that JAX sees and on the CPU: equal, and how fast?
+"""All functions with a device path on the accelerator that JAX sees and on the CPU: differences and speed.
 
     python benchmarks/accelerator.py [--samples 100000] [--sets 256] [--repeats 3] [--small] [jobs: all]
 
-By itself, not by `python -m benchmarks`, which keeps to the CPU. Each job is a call of the public interface,
-laying out and moving its data included: on JAX's default device, then on the CPU. Printed are seconds of the
-first call, the median of later ones, and how far the answers of the two devices are apart: numbers that are
-computed by their largest relative difference, means of draws in standard errors ("sd of the mean").
+Run it directly, since `python -m benchmarks` uses the CPU only. Each job is a call of the public interface,
+including data movement: on JAX's default device, then on the CPU. It prints the seconds of the first call,
+the median of later ones, and the difference of the answers: the largest relative difference of computed
+numbers, standard errors for means of draws ("sd of the mean").
 
     em        Dawid and Skene, 20 steps, 5 labels by 5 labelers, 4 classes
     temper    the joint posterior of 400 samples from the prior by temperatures
@@ -16,9 +16,10 @@ computed by their largest relative difference, means of draws in standard errors
     ratios    Algorithm 1 of many sets of 200 samples
     counts    exact means of many sets of 200 samples, by every count table
 
-Without names `benchmarks/vmap.py` follows, on JAX's default device. `--small` says whether all of it runs.
+Without names `benchmarks/vmap.py` follows, on JAX's default device. `--small` only checks that all of it
+runs.
 
-Not run on an accelerator: none was at hand. On a CPU against itself (x86-64, 2 cores, load 2, jax 0.10.2;
+Not run on an accelerator: none was available. On a CPU against itself (x86-64, 2 cores, load 2, jax 0.10.2;
 --samples 20000 --sets 64 --repeats 2):
 
     job       first s   later s   cpu first   cpu later   ratio   apart

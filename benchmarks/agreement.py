@@ -58,9 +58,9 @@ rare 5: ac2 linear .953 / .07; two rare 5: cohen quadratic .950 / .85; five 2: a
 cohen quadratic .970 / .54; five 5: alpha ordinal .978 / .30; five 5: alpha interval .963 / .32; five 5:
 fleiss quadratic .965 / .32; five 5: ac2 linear .983 / .24; five 5: cohen quadratic .948 / .54.
 
-Percentile-t intervals of resampled samples, which this replaced, covered .457 and .837 for alpha, Fleiss and
-Cohen (rare, two labelers, 125 and 400 samples). More than half of these sets have no sample where both say
-the rare class, and then no resampled set has one. Also tried for the imagined samples (150 to 300 sets
+The earlier percentile-t intervals of resampled samples covered .457 and .837 for alpha, Fleiss and
+Cohen (rare, two labelers, 125 and 400 samples). More than half of these sets have no sample where both
+label the rare class, so no resampled set has one. Also tried for the imagined samples (150 to 300 sets
 each): a weight of 1 covers .885 for Fleiss there; a weight of 3 covers .83 to .89 with five labelers; a
 kappa fixed at 0 covers .89 for AC1 with five labelers and two rare classes.
 """

@@ -3,13 +3,13 @@
 Run: python -m benchmarks calibration [sets [name of an assumption ...]]
 Everything is drawn from the model's own prior, then 100 samples, 4 labelers and a classifier of two classes
 from its channel; the class of a random tenth of the samples is known, which names the classes. `fit_joint`
-answers by whatever way it takes for such data. If the posterior is right, the share of draws below the
+fits by its default method for such data. If the posterior is right, the share of draws below the
 truth is uniform (Talts et al. 2018), for the class share, the first labeler's accuracy, recall of the
 classifier for a new sample, and how often it was right on these. A p-value is of chi-squared over ten bins.
 
-Rows have fixed priors, 12 on the diagonal and 4 off it or an assumption's own, whatever the labels are: left
-to themselves rows are learned where labels hardly agree, and a prior that depends on the labels is none.
-"alike" has 30 samples, so few that rows are always learned. Copying leaves recall out: its classifier's
+Rows have fixed priors, 12 on the diagonal and 4 off it or an assumption's own, for any labels: by default the
+prior of the rows is learned where labels hardly agree, and would depend on the labels. "alike" has 30
+samples, so few that rows always have a learned common prior. Copying leaves recall out: its classifier's
 matrix depends on the labels.
 
 Measured: 2 cores, Python 3.11.7, jtruth 0.1.0, jax 0.10.2, numpy 2.4.6, scipy 1.17.1; 100 sets each, all

@@ -1,10 +1,10 @@
-"""What does jtruth say of the inputs behind public reports about tools of this field, and is it right?
+"""Answers of jtruth to the inputs behind public reports about tools of this field, against known values.
 
 Run: python -m benchmarks cases FOLDER_OF_CASES [--people FOLDER] [--only 8,27] [--json FILE]
 
 Each case is a small file after a public report, a command that a newcomer would type (no option, or one that the
 message before it offers), and the value that krippendorff, irrCAC, scikit-learn, SciPy or a hand calculation
-gives. The files are not part of this repository; without their folder there is nothing to run, and it says so.
+gives. The files are not part of this repository; without their folder the benchmark stops with a message.
 `--people` names a folder with larger files of six newcomers, made by the scripts beside the cases.
 
 Verdicts: right (every value that is asked for); doubt (refused, and the message names the cause); wrong (another

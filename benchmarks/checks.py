@@ -1,13 +1,13 @@
-"""Do the checks keep quiet when they should, and what do they see when they should not?
+"""False alarms and power of the checks.
 
 Run: python -m benchmarks checks [sets per setting, 400] [processes, 2]
      python -m benchmarks checks drift [sets per setting, 400]
-Simulated label sets (two or three classes) whose model holds, and sets in which one thing is wrong. Learned:
+Simulated label sets (two or three classes) from the model, and sets that violate one assumption. Learned:
 error rates are learned and checked by `learned_checks`. Given: the true error rates and the true prior are
-handed over (or, in the first line of faults, error rates that are wrong by half) and checked by
-`given_checks`. Each cell is the share of sets, in per cent, in which that check's own p-value is at most .05;
-"any" is the share with one verdict "does not fit" or more, which should be 5. Monte Carlo error of 5 from
-400 sets: 1.1.
+passed (or, in the first line of violations, error rates that are wrong by half) and checked by
+`given_checks`. Each cell is the percentage of sets in which that check's own p-value is at most .05;
+"any" is the percentage with at least one verdict "does not fit", which should be 5. Monte Carlo error of 5
+from 400 sets: 1.1.
 
 Measured: AMD EPYC, 4 busy cores, Python 3.11.7, numpy 2.4.6; 400 sets a setting. Learned checks take .1 to
 1 s on a free core.
@@ -36,12 +36,12 @@ Measured: AMD EPYC, 4 busy cores, Python 3.11.7, numpy 2.4.6; 400 sets a setting
 
 patterns: label patterns; pairs: pairwise agreement; misfit: labeler misfit; together: labelers share errors;
 hard: classifier and hard samples; single: classifier and single labelers; alike: labelers alike (an alarm is
-right wherever labelers differ, which is everywhere but in "alike"); prior, rates: given prior and error
+correct wherever labelers differ, which is everywhere but in "alike"); prior, rates: given prior and error
 rates; margin: classifier and vote margin. With three labelers of two classes the checks of learned rates are
-shy (2.2 to 3.8, any 1.2): so few labels tell little. Elsewhere false alarms are 3 to 6.
+conservative (2.2 to 3.8, any 1.2): so few labels say little. Elsewhere false alarms are 3 to 6.
 
-Drift (`labeler_behaviour`, p < .05): per cent of 200 sets in which anybody is named, the labeler who changes
-(the last; where nobody changes he is one like the others), and anybody else; Monte Carlo error 1.5 at 5.
+Drift (`labeler_behaviour`, p < .05): percentage of 200 sets in which any labeler is named, the one who
+changes (the last; without a change one like the others), and any other; Monte Carlo error 1.5 at 5.
 
     210 samples, 5 labelers                      6.0    0.5    5.5
       one guesses in the last third             99.0   99.0    1.0

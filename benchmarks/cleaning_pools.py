@@ -1,10 +1,10 @@
-"""Why is `risk` not the best at every budget? Equal pools, the true classes, and other rules, in NumPy.
+"""Why `risk` is not the best at every budget: equal pools, the true classes, and other rules, in NumPy.
 
     python -m benchmarks cleaning_pools [SETS [SPLITS [FIRST]]]  # needs ../shared/data
 
-The default strategy of `jtruth.cleaning`, for a learner that takes labels as they are, written out once
-more for two classes: a curve takes a fiftieth of a second. Noise (.4, 0), five answers at a time, sets and
-splits as in `tars_cleaning`; seeds from 2000 on, which nothing else has seen. `masked` is `masked_tars` but
+The default strategy of `jtruth.cleaning`, for a learner that ignores label errors, reimplemented for two
+classes: a curve takes a fiftieth of a second. Noise (.4, 0), five answers at a time, sets and
+splits as in `tars_cleaning`; seeds from 2000 on, unused elsewhere. `masked` is `masked_tars` but
 for sigmoid(EMI), which is one half. `knows` is the rule of `risk` that expects the true answers: no
 strategy can know more, but it is greedy, so not quite a bound. "wide" is simulated: one class is as wide
 again as the other, so that no linear model is right. On the splits of `tars_cleaning` areas are those of
@@ -38,8 +38,8 @@ NumPy 2.4.6, Python 3.11.
 (1) On Gaussian the lead of `masked_tars` over `risk` in `tars_cleaning` is that of the smaller pool: it
 cleans 445 labels, 89 of them wrong, where `risk` cleans 667 with 133, so that forty answers repair 45 % and
 30 %. In either pool `risk` is ahead of it at every budget after the first question (at 40 answers by 1.8 +-
-.1 and 1.5 +- .2), its first forty answers are all about wrong labels, and who knows the truth is .1 better:
-in the larger pool nothing that asks in this way reaches what `masked_tars` has in the smaller one (86.4 and
+.1 and 1.5 +- .2), its first forty answers are all about wrong labels, and knowing the truth is .1 better:
+in the larger pool no such rule reaches what `masked_tars` has in the smaller one (86.4 and
 87.5 at 40).
 
 (2) On Heart `risk` is not behind beyond the errors (-.3 +- .3 at 40; `masked` ends .2 higher, where 2 of 40
@@ -51,7 +51,7 @@ at 40 answers in the larger pool (1.1 +- .2 in area) and 1.6 +- .5 in the smalle
 twin's it is ahead of `masked` by 2.5 and 2.0 in area. What is wrong is the twin's p(y | x): a linear model
 of these features is hardly better than always saying 0 (.707), even of clean labels. The same on "wide", by
 more (3.8 +- .4 in area), where of the first twenty answers 6 meet a wrong label and 12 of those of
-`masked`. Where no linear model is right, hand over p(y | x) of a better one, `start(probabilities=)`.
+`masked`. Where no linear model is right, pass p(y | x) of a better one, `start(probabilities=)`.
 
 (4) No rule that was tried is the best on all. Area less that of `risk`, all samples:
 

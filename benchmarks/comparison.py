@@ -5,22 +5,22 @@ Target: these samples ("in-sample"); new samples: benchmarks/comparison_new_samp
 
 N samples, share of positives, T labelers wrong in e (known, and the prior). Classifiers make an error where a
 uniform number is large, and share that number with all others in half of the samples. Posterior: the exact
-chain with the prior that `compare_classifiers` takes (`Tuples.prior(2, 1/2)`), 1000 draws. Judged are the
-samples at hand.
+chain with the prior of `compare_classifiers` (`Tuples.prior(2, 1/2)`), 1000 draws.
 
 Measured on 2 x86 cores, Python 3.11, NumPy 2; pairs and P(best) of 300, Monte Carlo error of a coverage .013,
 tuples of 200 sets. A minute.
 
-Two classifiers        difference held   width   to unpaired width   value held
+Two classifiers     difference covered   width   to unpaired width   value covered
 accuracy, T=3, e=.2               .963    .066                 .81         .970
 recall, T=1, e=.2                 .947    .131                 .71         .967
 precision of 10 %, T=5, e=.3      .950    .148                 .62         .970
 F1, T=3, e=.3                     .950    .209                 .79         .973
 
-K classifiers as one tuple: the difference of the first two is held in .960 .950 .955 .955 .955 .935 .930 for
-K = 2..8, the accuracy of the first in .955 .960 .950 .975 .965 .910 .630, with biases -.002 .002 .004 .002
--.006 -.013 -.025: the flat prior over 2^K tuples wins where tuples have few samples. With one label a sample
-and recall it is .96 .97 .97 .90 (K = 5) and .10 (K = 8). So `compare_classifiers` takes four at once.
+K classifiers as one tuple: the difference of the first two is covered in .960 .950 .955 .955 .955 .935 .930
+for K = 2..8, the accuracy of the first in .955 .960 .950 .975 .965 .910 .630, with biases -.002 .002 .004
+.002 -.006 -.013 -.025: the flat prior over 2^K tuples dominates where tuples have few samples. With one label
+a sample and recall it is .96 .97 .97 .90 (K = 5) and .10 (K = 8). So `compare_classifiers` takes four at
+once.
 
 P(first is better), 1200 sets: means .02 .14 .24 .35 .45 .54 .66 .75 .85 .98 in ten equal ranges; shares that
 were better .02 .16 .37 .42 .44 .57 .62 .81 .90 .97 (375 67 46 46 60 60 61 47 67 371 sets; errors .04 to .07

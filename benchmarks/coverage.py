@@ -1,4 +1,4 @@
-"""Do the intervals hold what they say? Simulated sets with the truth known: exact posterior and Algorithm 1.
+"""Coverage of intervals on simulated sets: exact posterior and Algorithm 1.
 
 Run: python -m benchmarks coverage [SETS]     (4000 sets per setting by default, two processes)
 Target: these samples ("in-sample"), as in the paper.
@@ -13,10 +13,10 @@ The noise model and the prior are known; phi, eta, delta are drawn anew in every
 Two checks of the exact posterior.
 1. Randomised rank. u = P(M < truth | data) + v P(M = truth | data), v uniform, is uniform if the posterior is
    right and the operating point is drawn from its prior. Central intervals of u then cover exactly the level:
-   this is the test against nominal, and needs no allowance for discreteness.
-2. Shortest intervals of a discrete posterior hold the level or more; `attained` is the mean probability that
-   they hold, and what their coverage should be compared with.
-With "uniform" both hold exactly, within Monte Carlo error. At a fixed operating point coverage
+   this is the test against nominal, unaffected by discreteness.
+2. Shortest intervals of a discrete posterior contain the level or more; `attained` is their mean probability,
+   the reference for their coverage.
+With "uniform" both are exact, within Monte Carlo error. At a fixed operating point coverage
 is a frequency over labels only; Bayesian intervals need not match, but should be close.
 
 Measured: AMD EPYC, 4 cores, Python 3.11.7, jax 0.10.2, numpy 2.4.6, two processes; 2000 sets a setting, 1.2

@@ -1,4 +1,4 @@
-"""Where many people label: how long do evaluate, its picture, compare and clean take?
+"""Time of evaluate, its picture, compare and clean for crowds of labelers.
 
 Run: python -m benchmarks crowds [evaluate picture compare clean peers millions]
 One process, one thread, simulated crowds; CPU seconds of the second call (the first loads compiled programs).
@@ -12,12 +12,12 @@ One process, one thread, simulated crowds; CPU seconds of the second call (the f
     300 x 110, 5 classes, 20 labels a sample               4.41   2.59    1.7
     Since then rows that are alike are drawn in fewer operations. 0054075b and this in turn, load 15: 1.91 and
     1.66, 2.84 and 2.34, 3.76 and 3.12, 2.69 and 2.44. Tried and left out: moves of all labelers together with
-    classes summed out (half of the sweeps, each twice as long); a first look after 100 sweeps (no fewer in all)
+    classes summed out (half of the sweeps, each twice as long); a first look after 100 sweeps (as many)
     compare, 8 classifiers, 1000 x 5: 3.56 and 3.51; of a set whose pairs needed tempering (10 of 28) 10.3
     and 7.0 (5 of 28: the others are weighed draws of 1.15 times the width)
     `jtruth clean --features`, whole process, second run: 400 x 8 7.8 and 3.5; digits (1797 x 64) 46.8, 8.6
     crowd-kit 1.4.2 DawidSkene(100), point estimates of such sets: .28, -, .07, .04
-    `millions`: 400 000 tasks x 5 labels by 120 labelers, CPU seconds (wall, two cores under load 10), medians
+    `millions`: 400 000 tasks x 5 labels by 120 labelers, CPU seconds (wall, two cores, load 10), median
     of three, ratios of CPU; pandas 3.1.1, DuckDB 2.0.1 with one thread; equal classes and equal votes:
         Dawid and Skene, 5 steps: crowd-kit (stops at 1e-5) 1.81 (12.7), jtruth .25 (2.1): 7.2
         to 1e-8 in every probability: jtruth .50 (4.5): 3.6 times less than crowd-kit's 5 steps

@@ -1,12 +1,12 @@
-"""Does the interval of the area under the ROC curve hold it? Noise known, priors of score bins compared.
+"""Coverage of intervals of the area under the ROC curve, noise known, for several priors of score bins.
 
 Run: python -m benchmarks curves [SETS, 300] [numbers of settings: 5,8,9] [ways: walk coarse "chain 0.1"]
 
 N samples, share of positives, T labelers wrong in e (known, and the prior), scores normal with unit variance
-and means 0 and d, cut into B bins. Judged is the AUC of the binned scores of the samples at hand. `walk`: the
+and means 0 and d, cut into B bins. The target is the AUC of the binned scores of these samples. `walk`: the
 prior of `jtruth.testing.binary.chain`, which `evaluate_scores` uses; `chain a`: Dirichlet(a) rows over the
 bins. Columns: coverage of nominal 95 % (equal tails), mean width, mean error of the posterior mean; "said":
-share of sets in which the answer says that it is prior-driven.
+share of sets in which the answer is reported as prior-driven.
 
 Measured on 2 x86 cores, Python 3.11, NumPy 2, 300 sets each, Monte Carlo error .013 at .95.
 
@@ -23,14 +23,15 @@ Measured on 2 x86 cores, Python 3.11, NumPy 2, 300 sets each, Monte Carlo error 
 
 The last two with grids of 32 cells a bin (way "coarse", half of the default; .1 to .5 CPU seconds a set).
 
-The first row, an area of .96 with one label a sample, is why the prior is a walk. Polya trees, which take
-the classes to be alike inside every part of the scores, covered .82 there (100 sets; .725 of the first 40,
-width .050, error -.017; the walk .95, .039, +.001 on the same 40): labels do not say which of the few samples
-that are ranked wrong are so, and trees spread them evenly over neighbouring bins. The walk learns from the
-bins where labels do speak how steeply the share of positives goes up. Weights of the trees' smoothness by
-evidence did not mend it (.50). Where the share does not go up so (15 % of the positives below all negatives,
-area .82; 50 sets, error .04): one label, walk .90, trees .82; three labels and a share of .2, walk .90, trees
-.96. Chains with concentrations .3 and 1 covered .66 to .97 and .21 to .94 in eight settings (100 sets).
+The first row, an area of .96 with one label a sample, is why the prior is a walk. Polya trees, which assume
+similar classes inside every part of the scores, covered .82 there (100 sets; .725 of the first 40,
+width .050, error -.017; the walk .95, .039, +.001 on the same 40): labels do not show which of the few
+wrongly ranked samples are wrong, and trees spread them evenly over neighbouring bins. The walk learns from
+the bins with informative labels how steeply the share of positives increases. Weighting the trees' smoothness
+by evidence did not help (.50). Where the share does not increase so (15 % of the positives below all
+negatives, area .82; 50 sets, error .04): one label, walk .90, trees .82; three labels and a share of .2, walk
+.90, trees .96. Chains with concentrations .3 and 1 covered .66 to .97 and .21 to .94 in eight settings (100
+sets).
 
 `symbol_chains`, 100 sets of 300 samples and eight symbols, marginals and 200 draws of each, warm, the same
 machine under load: .4 s in float32, .5 s in float64; the host's chain, draws alone, 1.1 s. The host's chain:
@@ -41,7 +42,7 @@ rounding), warm: .10 s with the step "plug_in", 6.2 s with "ratio" (its integral
 threshold); a NumPy loop over thresholds takes 62 s for "plug_in", from which the points differ by 6e-16. AUC
 of 10 000 drawn label vectors of 10 000 samples: 34 s under load, peak memory .59 GB, .23 GB of it at the
 start. With all log-odds and scores distinct (the whole array would have 10^8 numbers; blocks of 4 * 10^6 are
-held): 83 s under load with "plug_in", peak .76 GB.
+kept): 83 s under load with "plug_in", peak .76 GB.
 """
 
 import sys

@@ -3,7 +3,7 @@
 Run: python -m benchmarks dawid_skene_speed [samples of a whole fit [CROWD.npz for dawid_skene_elsewhere.py]]
 One process, one thread, one core, float64, data from a fixed seed. All three start from vote shares, do the
 same number of steps with the objective computed in each, and must agree on it to 1e-12. Times are medians of
-runs in turn (jtruth, NumPy, SciPy, jtruth, ...) after a warm-up, so that other load hits all alike.
+runs in turn (jtruth, NumPy, SciPy, jtruth, ...) after a warm-up, so that other load affects all equally.
 
 The baselines are the fastest of the forms that were tried: classes in the outer loop and `np.repeat` for
 bincount; gathers column by column, since one gather of all labels was slower; for SciPy a CSR matrix and its

@@ -1,10 +1,10 @@
-"""Shares of days: are bands covered, day by day, and what do neighbours save?
+"""Shares of days: coverage of daily bands, and the gain from neighbouring days.
 
 Run: python -m benchmarks days [SETS, 20] [gold] [independent] [labels]
 Target: the share of each day that samples were drawn from (new samples).
 90 days of 20 or 100 samples; three or five judges who are right in .85 (or alike: right in .9, but a tenth of
 the samples misleads all of them to .3); the share constant (.2), smooth (its logit a sine, shares .13 to .55)
-or jumping (.15, .45 after day 50). Answers: 100 random gold; no gold, independence vouched for; no gold.
+or jumping (.15, .45 after day 50). Answers: 100 random gold; no gold, independence assumed; no gold.
 
 Measured: 2 shared x86_64 cores under load, Python 3.11, jax 0.10.2, NumPy 2.4, SciPy 1.17; 16 sets (gold and
 jump, and no gold: 10). Coverage of 95 % bands over all days, its standard error over sets, mean width; beside
@@ -32,8 +32,8 @@ it the same days without neighbours (`smooth=False`).
     labels alone constant  20  3      1.000 +- .000   .725  1.000 +- .000   .760
     labels alone constant 100  5      1.000 +- .000   .704  1.000 +- .000   .711
 
-With gold the mean over the 12 settings is .96. Bands of days of 100 are narrow beside what the gold leaves
-open about all days together, so a set is covered on nearly all days or on few: hence the errors. That
+With gold the mean over the 12 settings is .96. Bands of days of 100 are narrow beside the uncertainty of
+the level common to all days, so a set is covered on nearly all days or on few: hence the errors. That
 common level was covered in .933 +- .023 (jump, 100, 5) and .925 +- .024 (100, 3, alike) of 120 sets.
 """
 

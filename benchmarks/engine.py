@@ -1,4 +1,4 @@
-"""Seconds and answers of the engine for unknown error rates (`jtruth.latent`).
+"""Time and accuracy of the engine for unknown error rates (`jtruth.latent`).
 
 Run: python -m benchmarks engine            (one process; `first` holds tracing, compiling or loading)
      python -m benchmarks engine ends       (ends of caries under both kinds of strata, ten keys)
@@ -11,7 +11,7 @@ default range one after the other, `first` with a cold program, `next` with anot
 
 Measured: AMD EPYC, 2 cores, Python 3.11.7, jax 0.10.2, numpy 2.4.6; wall seconds beside little other work,
 before lineages were at least 128. The later runs shared the cores with ten
-processes and say nothing of seconds:
+processes, so seconds are not comparable:
 
     samples labelers classes   independent   labeler strata   shared strata   random effect   (first, next)
         400        5       2    2.0  .4       2.9  .4          2.8  .4         2.4  .5
@@ -40,18 +40,18 @@ six leapfrog steps a move are too few on so long a way (twenty: -21396.2 to -213
 modes lie along a ridge, so these start at the prior. With the distribution forced on six samples
 (enumeration): all ten models right.
 
-Weighed draws of the normal distribution around the mode (`latent.infer.normal`), NumPy, against tempering
-(first, programs cached on disk), CPU seconds on two quiet cores, and draws that the weights are worth of
-4000: caries .15 and 1.1 (3571), 400 x 5 .11 and 4.6 (3535), 600 x 3 of three classes .21 and 5.6 (1224), 400
+Weighted draws of the normal distribution around the mode (`latent.infer.normal`), NumPy, against tempering
+(first, programs cached on disk), CPU seconds on two quiet cores, and the effective number of 4000
+draws: caries .15 and 1.1 (3571), 400 x 5 .11 and 4.6 (3535), 600 x 3 of three classes .21 and 5.6 (1224), 400
 x 6 .38 and 9.5 (1684), 4000 x 5 of four classes 1.7 and 9.7 (2914). Log evidence with an error of .002 to
 .04 where tempering has .07 to .33. README's command with it: 3.8 the first time (bytecode and programs
 made), 2.2 the second. On caries `evaluate --fast` takes 1.5, `labelers --fast` 1.5 (2.5 by EM), `labelers`
 1.55, programs cached.
 
-When that distribution may be believed (2026-11-27; labelers and classifier right as often; of ten keys each
-those with Pareto's k below .7 and draws worth 400 of 4000; farthest that an end of the 95 % intervals of
-class share, accuracies and recall is from tempering's, in widths, and that of tempering itself over three
-keys, at most):
+When that distribution is reliable (2026-11-27; labelers and classifier equally accurate; of ten keys each
+those with Pareto's k below .7 and 400 effective of 4000 draws; largest distance of an end of the 95 %
+intervals of class share, accuracies and recall from tempering's, in widths, and that of tempering itself
+over three keys):
 
     samples  share  right  labelers   worth, of all draws   an end is off by   tempering
          60    .06    .8         3    .13  .16              .40                .07
@@ -63,8 +63,8 @@ keys, at most):
         100    .5     .9         3    .49 to .67            .02 to .06         .01
         300    .5     .8         3    .51 to .78            .02 to .04         .02
 
-k does not tell them apart (.51 to .68, .31 to .66): where no draw comes to what is far away the weights look
-even. So draws must be worth three tenths of their number, else the posterior is tempered.
+k does not distinguish them (.51 to .68, .31 to .66): where no draw reaches a distant mode the weights look
+even. So the effective number must be three tenths of the draws, else the posterior is tempered.
 
 `evaluate_batch`, error rates learned, CPU seconds a set of 200 x 5 (right .65 to .9), Intel Xeon, 2 cores,
 beside other work: a batch, then in this process loops over its first sets (15 of two classes, 5 of three).
@@ -79,19 +79,20 @@ and worth 100 in 74 of 100 of these sets of two classes (noise of a t distributi
 87; the split t: 99), and in 4 of 50 of three classes. So batches keep the split t distribution for two
 classes, and chains for more.
 
-What the weighed draws of a batch must be worth (2026-11-27; ten sets each, 25 keys, whose weights are good
-and one hill; farthest that an end of the 95 % intervals of class share, accuracy and recall is from
+Effective number of the weighted draws of a batch (2026-11-27; ten sets each, 25 keys, with good weights and
+one mode; largest distance of an end of the 95 % intervals of class share, accuracy and recall from
 tempering's, in widths; median, 9 of 10, all; two keys of tempering differ by .03 to .06, 500 draws alone make
 .08):
 
-    worth of 1000            125 to 175       175 to 225       225 to 275       275 to 350
+    effective of 1000        125 to 175       175 to 225       225 to 275       275 to 350
     200 x 4, share .1     .07 .11 .13      .08 .14 .34      .08 .13 .17      .06 .09 .09
     150 x 4, share .3     .09 .10 .10      .08 .11 .16      .07 .11 .15      .07 .11 .14
     150 x 4, share .15    .09 .17 .40      .09 .13 .30      .08 .12 .26      .06 .09 .13
     400 x 4, share .05    .08 .13 .18      .10 .13 .19      .09 .13 .20      .10 .10 .10
 
-Chains in their place, for ten sets each of three settings and two keys, are off by as much (.00 to .18). So a
-worth of 125 (an ESS of 100) stays: from 200 on a tenth of the sets of 200 x 5 would need chains (now 1.7 %).
+Chains in their place, for ten sets each of three settings and two keys, are off by as much (.00 to .18). So
+an effective number of 125 (an ESS of 100) stays: from 200 on a tenth of the sets of 200 x 5 would need chains
+(now 1.7 %).
 
 `evaluate_batch` where errors depend (`batch`; 64 sets of 200 x 5, two classes; AMD EPYC, 2 quiet cores,
 Python 3.11.7, jax 0.10.2, numpy 2.4.6; a slow machine: NumPy's plain Algorithm 2 takes 280 ms), ms of wall
@@ -140,8 +141,8 @@ their likelihood .09, the other input .05, table and metrics .08, all checks .07
 (.18 to .29), at most 640 MB.
 
 Caries, dentist 5: shared strata accuracy .653 [.625, .680], precision .200 [.128, .275] (Gibbs .653 [.625,
-.679], .198 [.126, .271]); ten keys: ends of both within .004 and .008 (2026-11-26; the numbers of draws say
-that .008 is what to expect, and .010 and .012 had been seen before).
+.679], .198 [.126, .271]); ten keys: ends of both within .004 and .008 (2026-11-26; the numbers of draws
+predict .008, and .010 and .012 occurred before).
 Labeler strata .791 [.768, .821], ten keys: ends within .002. Gibbs says .797 [.774, .828]: it stays
 in the one of two images where class 1 is mostly "hard", of weight .39, in which we find .797 [.774, .829].
 Random effect .673 [.640, .711] (HMC .674 [.640, .713]). Evidence -7503.3, -7464.2, -7455.3, -7458.3 (+- .2).

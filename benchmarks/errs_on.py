@@ -1,4 +1,4 @@
-"""What do a labeler's errors go with? False findings, power and coverage of `jtruth.evaluation.errs_on`.
+"""Predictors of a labeler's errors: false findings, power and coverage of `jtruth.evaluation.errs_on`.
 
 Run: python benchmarks/errs_on.py [SETS, 300]
 Target: the population that samples come from.
@@ -7,8 +7,8 @@ Three judges and n samples with gold, 60 % of them good. Columns: words (log-nor
 price (log-normal with a long tail), flag (1 in 12), day, model (4), topic (8): 17 numbers and categories, two
 questions each, 102 tests. Judges pass 85 % of the good and 20 % of the bad answers (lax), or 97 % and 4 %.
 
-none: no column goes with anything; "false" is the share of sets with a finding, at a rate of .05. planted:
-judge a passes 15 points more per 100 words, judge b 35 points less of one model (where that leaves chances
+none: no column predicts errors; "false" is the share of sets with a finding, at a rate of .05. planted:
+judge a passes 15 points more per 100 words, judge b 35 points less of one model (probabilities stay
 between .02 and .98), judge c as before; "false" is the mean share of false ones among the findings, "words"
 and "model" are how often the two are found. Covered: intervals of all tests; then of the true findings,
 whose sizes were chosen for being large (truth: the same of 60 000 samples). Monte Carlo errors in brackets.

@@ -1,4 +1,4 @@
-"""Does a damaged file, or a command typed wrongly, ever end in a traceback or a hang?
+"""Damaged files and wrong commands: does any end in a traceback or a hang?
 
 Run: python benchmarks/fuzz.py files [NUMBER, 10000] [SEED]
      python benchmarks/fuzz.py commands [NUMBER, 2000] [SEED] [PROCESSES, 2]
@@ -8,7 +8,7 @@ elsewhere ("NA", "1e400", "=1+1", nested brackets), are cut, packed and packed a
 answer or refuse with a ValueError or OSError. Commands are drawn from all of them with options at random, on
 such files and on whole ones, with short chains: they must end by themselves with exit code 0 or 2.
 
-What is printed is a line for everything else, with the seed that makes it again, and counts.
+It prints a line for every other case, with the seed that reproduces it, and counts.
 
 Measured: 2 shared cores, Python 3.11.7, jax 0.10.2. Files 0 to 9999: 17 of 10 000 ended in a KeyError (a packed file
 in a zip), which is mended. Files 10 000 to 29 999: none; 3908 were answered, 16 092 refused. Commands

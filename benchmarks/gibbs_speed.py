@@ -28,7 +28,7 @@ steps of NumPy are so short that handing Python over costs more than it saves. L
 
 (What is drawn in a sweep and in which order is written once, `kernel.sweep`; NumPy and XLA differ in three
 operations: counts, Dirichlet rows, states.) One program for all sizes, so that NumPy's could go, was tried
-and is not worth it. Compiling costs, CPU seconds with tracing (600 x 3 of three classes, fixed rows; 400 x 5,
+and does not pay. Compiling costs, CPU seconds with tracing (600 x 3 of three classes, fixed rows; 400 x 5,
 shared strata; 4000 x 5, two classes; 60 x 6 of three classes, rows that are alike):
 
     as it was: a row for many samples by binomial numbers, Metropolis steps unrolled      9.9   19    8.4   -

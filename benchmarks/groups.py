@@ -1,4 +1,4 @@
-"""Which system has the higher pass rate? Shares of groups and their differences, judged by the same labelers.
+"""Pass rates of groups and their differences, judged by the same labelers.
 
 Run: python benchmarks/groups.py simulate [SETS, 60]
      python benchmarks/groups.py real DATA [DRAWS of gold, 3]
@@ -8,18 +8,18 @@ Run: python benchmarks/groups.py simulate [SETS, 60]
      python benchmarks/groups.py slices [SETS, 50]   shares of four groups, beside truescore's slices
 
 Nominal 95 % intervals of `prevalence(labels, by=...)`, of the shares of groups and of the differences of
-every two. Each cell: covered / mean width. Then: of the twos of which P(the first is larger) is at least .95
-or at most .05, the share whose sign is right, and how many of all twos these are.
+all pairs. Each cell: covered / mean width. Then: of the pairs for which P(the first is larger) is at least
+.95 or at most .05 ("told"), the share whose sign is right, and the share of these pairs among all.
 
 simulate: 4 groups of n samples with pass rates drawn from U(.4, .9); three judges who pass .95, .75, .85 of
-the good and .30, .05, .20 of the bad answers, independently given the truth. Alike: so in every group.
+the good and .30, .05, .20 of the bad answers, independently given the truth. Alike: in every group.
 Kinder: in two of the four groups each judge passes .2 more of the bad answers. 100 gold: at random, of all
 groups. The table is of 16 sets; Monte Carlo error of a covered .95: .027 for shares (64, nearly independent),
 .04 for differences.
 
 real: public sets whose samples come in groups: 16 summarizers of 100 articles (strict judges, and cut for
 each on other articles, 50), 25 queries of about 180 passages (dl23, relevant or not), 40 programming
-problems of 20 programs (python, java). LLM judges and metrics, and said to be; gold of a tenth and of a
+problems of 20 programs (python, java). LLM judges and metrics, with `labelers_are`; gold of a tenth and of a
 third of the samples (means of 3 draws).
 
 Measured: AMD EPYC, 2 cores shared with others, Python 3.11.7, jax 0.10.2, numpy 2.4.6, scipy 1.17.1; narrow
@@ -70,15 +70,15 @@ takes 25 CPU seconds, two sets of each setting of simulate 28.
     code_java no gold                         0.675 / 0.444    0.767 / 0.815     0.924 of 0.13
 
 With a third of the truth, drawn at random in each group, a ninth of the items is known in both groups of a
-pair. Differences of summarizers that rest on these items alone were .44 and .39 wide, so pairs are used only
-if at least half of the gold of both groups is of items known in both.
+pair. Differences of summarizers from these items alone were .44 and .39 wide, so pairs are used only if at
+least half of the gold of both groups is of items known in both.
 
 paired: two systems answer the same n questions (pass rates from U(.5, .8), in seven of ten questions one
 difficulty decides for both; three judges as above, who misjudge both answers to .15 of the questions more
 often; gold of both answers to half of the questions, at most 60), 300 sets. The difference in these
 questions, and in new ones like them; beside it `truescore` 0.7.4 (compare: PPI++ of the paired difference,
-by majority vote of the judges) and the paired difference of gold alone, both of new questions. Held / mean
-width, 50 sets each (standard error of a held .95: .03):
+by majority vote of the judges) and the paired difference of gold alone, both of new questions. Covered /
+mean width, 50 sets each (standard error of a covered .95: .03):
 
                     these           new             gold alone      truescore
     alike  n =  50   1.00 / 0.203   0.94 / 0.355   0.96 / 0.395   0.96 / 0.331
@@ -89,7 +89,7 @@ width, 50 sets each (standard error of a held .95: .03):
     kinder n = 500   0.98 / 0.194   1.00 / 0.217   0.96 / 0.263   0.96 / 0.215
 
 Without pairing new questions took .42 (n = 50) and .27 (150; 25 sets). Of new questions jtruth and
-truescore are about as wide at the same coverage, where judges are alike and where they are kinder to one:
+truescore are about as wide at the same coverage, where judges are alike and where they favor one:
 jtruth is wider by up to 7 per cent. Of these questions, which is what `prevalence` answers, jtruth takes six
 to nine tenths of that.
 
@@ -106,21 +106,21 @@ setting (standard error of a covered .97: .012):
     kinder n = 500   0.975 / 0.216   0.935 / 0.243
 
 accuracy: a judge's accuracy for one system less that for the other, same questions, a quarter of which
-mislead him in both; gold of half of the questions, at most 60; 60 sets (standard error: .03):
+mislead it in both; gold of half of the questions, at most 60; 60 sets (standard error: .03):
 
                 gold alone      paired          not paired
     n =  50   0.967 / 0.291   1.000 / 0.204   1.000 / 0.214
     n = 150   0.933 / 0.208   0.933 / 0.141   0.933 / 0.143
     n = 500   0.917 / 0.250   0.983 / 0.169   0.983 / 0.167
 
-Where nearly all of his mistakes are common to both (25 sets) pairing takes .135 instead of .195 at n = 60
-and .099 instead of .153 at n = 200; all intervals held.
+Where nearly all of its mistakes are common to both (25 sets) pairing takes .135 instead of .195 at n = 60
+and .099 instead of .153 at n = 200; all intervals covered.
 
-So groups take the wider row of errors, that of metrics of one class: chosen on these very sets, so what it
-holds there is optimistic. People as labelers: no set with groups was at hand. Without gold hardly any two
-are told apart, and what is told had the right sign but on dl23; shares do not hold where judges are far too
-strict with all (summeval, consistency). Independence is right where judges err alike in all groups, and
-badly wrong where they do not. With gold both hold.
+So groups use the wider row of errors, that of metrics of one class: chosen on these very sets, so its
+coverage there is optimistic. People as labelers: no set with groups was available. Without gold hardly any
+pair is distinguishable, and those that are had the right sign but on dl23; shares are not covered where
+judges are far too strict with all (summeval, consistency). Independence is right where judges err equally in
+all groups, and badly wrong where they do not. With gold both are covered.
 """
 
 import csv

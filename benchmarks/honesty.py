@@ -1,4 +1,5 @@
-"""Do intervals of 95 % hold where classes are many and labels few? Rows that are alike against fixed ones.
+"""Coverage of 95 % intervals with many classes and few labels: learned common priors of rows against fixed
+ones.
 
 Run: python benchmarks/honesty.py known [--classes 4] [--each 20 100] [--share 0 .7] [--sets 40]
      python benchmarks/honesty.py matrices [--classes 8 20 40] [--sets 200] [--no-prior]
@@ -90,8 +91,8 @@ are those of every class in turn:
         precision .991 (+-.002) .071 +0.0005         recall .971 (+-.004) .096 +0.0003
         f1 .973 (+-.004) .067 +0.0004
 
-None is below .93 by more than its error allows; macro averages of 8 classes are the lowest. What a class has
-is a whole number of samples, so intervals of single classes hold more than they say.
+None is below .93 by more than its error allows; macro averages of 8 classes are the lowest. Classes have
+whole numbers of samples, so intervals of single classes cover more than nominal.
 
 learned, accuracy, precision, recall, macro F1 (coverage, width, bias of accuracy); "said": refused or
 prior-driven, in all sets; and in those that miss a metric. Error of a coverage at .95: .013 of 300 sets, .022
@@ -112,50 +113,51 @@ of 100, .07 of 10:
     the same, a class prior for each number of labels (what `evaluate` takes where its check fires):
                  acc. .97 .057 +.007  prec. .91 .123  recall .96 .082  F1 .95 .059   300 sets; .00; 0 of 41
 
-With the weighed normal distribution as the engine where it holds (the same sets; `Effort.normal`), 300 sets
-each but where said: five .96 .94 .96 .96 (width of accuracy .069), five weak .92 .99 .98 .89 (.456), T = 2
-.97 .97 .97 .95 (.153), T = 20 .97 .99 .96 .97 (.014), 100 x 9 .99 1.00 .96 .97 (.021, 278 sets), 300 x 3 .96
-.93 .98 .95 (.074, 123 sets), share 1 % .97 .97 .98 .96 (.032), C = 3 .95 .98 .92 .91 (.038, 263 sets), C = 6
-.98 .98 .96 .95 (.022), C = 10 .98 .98 .97 .94 (.016), "missing by class" by several class priors .97 .91 .96
-.95 (.057), "from the prior" .98 .98 .97 .97 (.076; "prior-driven" in .29, in 2 of 13 that miss). Of the first
-170 sets of C = 3 macro F1 misses in 16 by the distribution and in the same 16 by tempering, ends within .002:
-what misses there is the model or chance (.91 +-.018), not the distribution. .1 to 2 s of CPU a set.
+With the weighted normal distribution as the engine where it applies (the same sets; `Effort.normal`), 300
+sets each but where said: five .96 .94 .96 .96 (width of accuracy .069), five weak .92 .99 .98 .89 (.456),
+T = 2 .97 .97 .97 .95 (.153), T = 20 .97 .99 .96 .97 (.014), 100 x 9 .99 1.00 .96 .97 (.021, 278 sets), 300 x
+3 .96 .93 .98 .95 (.074, 123 sets), share 1 % .97 .97 .98 .96 (.032), C = 3 .95 .98 .92 .91 (.038, 263 sets),
+C = 6 .98 .98 .96 .95 (.022), C = 10 .98 .98 .97 .94 (.016), "missing by class" by several class priors .97
+.91 .96 .95 (.057), "from the prior" .98 .98 .97 .97 (.076; "prior-driven" in .29, in 2 of 13 that miss). Of
+the first 170 sets of C = 3 macro F1 misses in 16 by the distribution and in the same 16 by tempering, ends
+within .002: the cause is the model or random error (.91 +-.018), not the distribution. .1 to 2 s of CPU a
+set.
 
-Since that distribution is believed only where its draws are worth three tenths of their number (2026-11-27,
+Since that distribution is used only with an effective number of three tenths of its draws (2026-11-27,
 200 sets each): share 1 % .96 .98 .98 .96 (width of accuracy .033), T = 2 .97 .98
 .97 .96 (.155), "from the prior" .98 .99 .97 .97 (.075), five weak .91 .99 .98 .90 (.447).
 
-Weak labelers (right in .53 to .60) are low by a quarter of a width: accuracy is held in .91 +-.02. Two thirds
-of these sets were refused in the table above; now none is. What `evaluate` prints, the predictive
-distribution, is wider (.35 to 1.00 where independence alone says .73 to 1.00) and held in the first 12 sets.
-Precision by several class priors is high by a quarter of its width (.030) and held in .91 +-.016: the goal of
-.93 is missed there.
+Weak labelers (right in .53 to .60) are low by a quarter of a width: accuracy is covered in .91 +-.02. Two
+thirds of these sets were refused in the table above; now none is. What `evaluate` prints, the predictive
+distribution, is wider (.35 to 1.00 where independence alone gives .73 to 1.00) and covered in the first 12
+sets. Precision by several class priors is high by a quarter of its width (.030) and covered in .91 +-.016:
+the goal of .93 is missed there.
 
-"Prior-driven" cannot be said in every set that misses, and should not be. "from the prior": 200 sets of 60
-samples whose shares and rows are drawn from the very prior of the fit, which is therefore right in each.
+"Prior-driven" cannot be reported in every set that misses, and should not be. "from the prior": 200 sets of
+60 samples whose shares and rows are drawn from the very prior of the fit, which is therefore right in each.
 Accuracy .98, precision .98, recall .97, macro F1 .97 (+-.015); one of the four misses in 9 sets.
-"Prior-driven" is said in .33 of all sets, in 2 of the 9 (.22 +-.14): with so few samples the prior has much
-to say, and intervals that it moves hold as often as others. In 2 of the 9 all four would hold if the prior
-counted half or twice. So where intervals of 95 % hold, 5 % miss by chance, and the share of these that says
-"prior-driven" is that of all sets. Since what rows that are alike have in common is scaled too (Kallioinen et
-al. 2024: the uppermost prior of a hierarchy; their distribution given that is likelihood), few sets of each
-crowd: half or twice the prior moves an end by .04 to .08 of the interval (300 x 3, 6 sets), .07 and .10
+"Prior-driven" is said in .33 of all sets, in 2 of the 9 (.22 +-.14): with so few samples the prior matters,
+and intervals that it moves cover as often as others. In 2 of the 9 all four would cover if the prior counted
+half or twice. So where 95 % intervals cover, 5 % miss at random, and "prior-driven" is as frequent among
+these as in all sets. Since the common prior of rows is scaled too (Kallioinen et al. 2024: the uppermost
+prior of a hierarchy; their distribution given that is likelihood), few sets of each crowd: half or twice the
+prior moves an end by .04 to .08 of the interval (300 x 3, 6 sets), .07 and .10
     (weak, 2
 that were not refused), .02 to .04 (T = 2, 4 sets), .02 to .10 (five, 4 sets): none is near a third, so misses
-there are not the prior's; weak labelers whom labels do not tell apart are refused. Sets that miss, and of
-these such that hold if the prior counts half or twice: T = 2 0 of 4 (67 sets), five 1 of 13 (87 sets).
+there are not the prior's; weak labelers whom labels do not distinguish are refused. Sets that miss, and of
+these such that cover if the prior counts half or twice: T = 2 0 of 4 (67 sets), five 1 of 13 (87 sets).
 
 `dense` (five labelers, two classes, 300 samples: fixed rows made alike, 20 sets): accuracy moves by +.17
 (+-.04) sd, precision +.07 (.04), recall +.13 (.04), macro F1 +.17 (.04), at most .69; sd times 1.00 to 1.02.
-So alike rows are not taken there: dense labels of two classes keep fixed rows and move by nothing. A weaker
-prior of what rows share would not help: what moves is the pull of the fixed rows, Dirichlet(2, 1), to .67,
-which leaves the accuracy low by .004 here (.2 sd, "five" above), and alike rows do not pull.
+So a common prior is not used there: dense labels of two classes keep fixed rows and do not move. A weaker
+common prior would not help: the difference is the pull of the fixed rows, Dirichlet(2, 1), to .67, which
+leaves the accuracy low by .004 here (.2 sd, "five" above), and which a common prior does not have.
 
 Weak labelers were the systematic miss: with rows of a fixed Dirichlet(2, 1), as if labelers were right in
-.67, ten sets (the first ten of "five weak", 20 000 sweeps) held accuracy and macro F1 in 5 (+-.16), and
+.67, ten sets (the first ten of "five weak", 20 000 sweeps) covered accuracy and macro F1 in 5 (+-.16), and
 none of the five that missed was called prior-driven ("fits" at most .19 in three; in two the weights
-could not be trusted): doubling a prior that is off does not show that it is off. The same sets with rows
-that are alike held them in 9, and 7 were refused, the one that missed among them. So labelers who hardly
+could not be trusted): doubling a prior that is off does not show that it is off. The same sets with a
+common prior covered them in 9, and 7 were refused, the one that missed among them. So labelers who hardly
 agree more than if they guessed (Brennan and Prediger's coefficient below .1; here 0 to .04) have no fixed
 prior any more (`DirichletPriors`). The same samples with two labelers of .85 and three of .5, or four of .8
 and one of .2 (below .1 too, 7 sets each): bias, width and coverage as with the fixed rows, within .01.

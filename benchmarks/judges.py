@@ -1,9 +1,9 @@
-"""Three LLM judges and a few gold answers: what share of the answers truly passes, and how sure may one be?
+"""Three LLM judges and a few gold answers: coverage and width of intervals of the true pass rate.
 
 Run: python benchmarks/judges.py [sets per setting, 200] [processes, 2]
 A thousand answers, a pass rate drawn from U(.4, .9), three judges: a lenient one (passes .95 of the good, .30
 of the bad), a strict one (.75, .05) and a noisy one (.85, .20). They err independently given the truth; or
-share mistakes (for 4 answers in 10 all three use one random number, so whoever is likelier to err errs too);
+share mistakes (for 4 answers in 10 all three use one random number, so the less accurate ones err too);
 or the third repeats the first in 9 of 10 answers. Gold: a random sample of the answers. Target: the pass rate
 of these thousand. Nominal 95 % intervals; each cell is coverage in per cent / mean width.
 
@@ -59,7 +59,7 @@ Rows "jtruth": 100 sets (error 2.2), another machine. With 30 gold answers. Inde
 assume="independent": 94.3 % at .061, which is .39 of ppi-python's width from the same h. Copying judges,
 default rule: 95 % at .217, which is .96 of ppi-python's width with h, and .96 and .86 of PPI++ with votes and
 h. A recalibration of h stood here before post-stratification. It was narrower on these sets (.153, .184,
-.190), on which its settings were chosen. On public sets both held as much at nearly the same width
+.190), on which its settings were chosen. On public sets both covered as much at nearly the same width
 (`prevalence`, people, 30 gold: .986 at .148 and .986 at .166), and only post-stratification knows how gold
 was chosen.
 ppi-python's target is the population, so it stays wide when gold is a large part of the sample. In 4 sets of

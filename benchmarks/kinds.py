@@ -1,21 +1,21 @@
-"""How far are models of labels off, by who labels? The table of `model_error`, and what its posteriors hold.
+"""Errors of models fitted to labels, by kind of labelers: the table of `model_error`, and its coverage.
 
-Run: python benchmarks/kinds.py fit DATA CACHE [SEEDS, 3] [PART/PARTS]  readings of every case, 40 CPU min
+Run: python benchmarks/kinds.py fit DATA CACHE [SEEDS, 3] [PART/PARTS]  estimates of every case, 40 CPU min
      Target of all: these samples ("in-sample"); new samples: benchmarks/new_samples.py.
      python benchmarks/kinds.py learn CACHE          the numbers of `model_error.ERRORS`
      python benchmarks/kinds.py judge CACHE          no gold: every source left out of the learning in turn
      python benchmarks/kinds.py gold CACHE [DRAWS]   3 to 300 gold answers: `gold_tables` beside PPI++; with a
                                                      third argument, votes: no model, sets with ties only
      python benchmarks/kinds.py pairs CACHE [DRAWS]  differences of two classifiers, P(better), with gold too
-     python benchmarks/kinds.py corners [SETS]       simulated: what real sets do not have
+     python benchmarks/kinds.py corners [SETS]       simulated: cases that real sets do not have
      python benchmarks/kinds.py scores DATA [SEEDS, 2] [SETS, 100]   areas of scores, no gold; 10 CPU min
 
 Cases: 400 samples (108 bluebirds) of 36 public sets of 21 sources, labels of all judges or of 3 or 5 of a
 crowd; graded are up to four shipped classifiers, up to four labelers by the others, and the strongest
 classifier or labeler by the weakest labelers, in two subsamples (one of each set of triviaqa); pairs of
-classifiers and labelers who then label no more: the best and the worst, the two best, two by chance.
+classifiers and of labelers who are then left out: the best and the worst, the two best, two at random.
 Sources are the units: every number is a mean over sources of means over cases, "least" is that of the worst
-source. Errors are learned with sources, and both halves of the cases in each, weighing alike: classifiers
+source. Errors are learned with sources, and both halves of the cases in each, with equal weights: classifiers
 that are better than all their labelers and others; differences above .12 and others. pandalm_people is left
 out (its truth is the vote), and bluebirds' best by its three worst labelers (wrong more often than right,
 which every answer rules out). Monte Carlo error of a mean over ten sources: about .02 at .95, .05 at .9; of
@@ -25,7 +25,7 @@ said), .96 (not said), .91 and .94 (people), differences in .72 (LLM judges).
 
 Measured: Intel Xeon, 2 shared cores, Python 3.11.7, jax 0.10, numpy 2.4. Covered (least) / width / error.
 
-No gold, each source left out             its kind is said            nobody says who labels
+No gold, each source left out             kind of labelers given      kind of labelers unknown
     accuracy               LLM judges .949 (.75) / .551 / .118    .949 (.75) / .551 / .118
     accuracy               people     .984 (.86) / .373 / .054    1.00 (1.0) / .510 / .057
     labelers               LLM judges .947 (.67) / .546 / .108    .947 (.67) / .546 / .108
@@ -52,7 +52,7 @@ No gold, each source left out             its kind is said            nobody say
     difference of labelers people     .994 (.95) / .553 / .076    .985 (.92) / .703 / .078
 Intervals under independence (the draws of the same cases) cover accuracy in .116 (least .00) of the cases of
 LLM judges and .465 (.00) of those of people.
-By halves, kind said          better than all labelers, or far apart    others
+By halves, kind given         better than all labelers, or far apart    others
     accuracy               LLM judges .967 (.64) / .552 / .093    .937 (.67) / .552 / .130
     accuracy               people     1.00 (1.0) / .368 / .072    .984 (.86) / .379 / .050
     precision              LLM judges .921 (.64) / .690 / .191    .934 (.71) / .687 / .171
@@ -105,9 +105,9 @@ Differences given gold                    tables of `gold_tables`     PPI++
     100 diff. macro_f1     people     1.00 (1.0) / .170 / .019    1.00 (1.0) / .172 / .025
 P(better) with 10 gold: said .55 .66 .74 .85 .96, right .64 .61 .74 .84 1.0 (56 72 93 69 93); 30 gold: said
 .56 .64 .74 .86 .98, right .57 .52 .70 .87 .97 (30 44 63 71 176), of 84 above .99 none wrong; 100: said .55
-.64 .76 .85 .99, right .57 .56 .69 .83 .99, of 188 above .99 none wrong. Before any classifier could be the
-one that knows better (`predicted`): accuracy of LLM judges with 10 and 30 gold .856 and .901, P of .8 to .9
-right in .67 and .73 (10 and 30).
+.64 .76 .85 .99, right .57 .56 .69 .83 .99, of 188 above .99 none wrong. Before `predicted` allowed a
+classifier to be better than the labels: accuracy of LLM judges with 10 and 30 gold .856 and .901, P of .8 to
+.9 right in .67 and .73 (10 and 30).
 
 Random gold, one draw a case              tables of `gold_tables`     PPI++
       3 accuracy           LLM judges .991 (.96) / .554 / .091    .997 (.97) / .846 / .131

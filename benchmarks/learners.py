@@ -1,4 +1,4 @@
-"""Every consensus method on six public crowds: how right, how sure, and at what price?
+"""Every consensus method on six public crowds: accuracy, calibration and cost.
 
 Run: python -m benchmarks learners FOLDER [METHOD ...]
      FOLDER holds bluebirds, rte, dogs, faces, restaurant and cifar10h_a (labels.csv, truth.csv).
@@ -13,7 +13,7 @@ of the process until then. Known: majority vote bluebirds 75.9, rte 89.7, dogs 8
 
 Measured: AMD EPYC, 2 shared cores under load, Python 3.11, jax 0.10.2, numpy 2.4. hierarchical on cifar10h_a
 (2571 labelers, ten classes) was stopped after 1000 sweeps of all chains (`max_sweeps`): it had not
-converged (split R-hat 1.5), and says so. KOS, Welinder and the label model refuse more than two classes.
+converged (split R-hat 1.5), and reports it. KOS, Welinder and the label model refuse more than two classes.
                 method         set   right      log  Brier    sure    psi
          majority_vote   bluebirds   75.93   -0.505  0.328    -6.2    nan    0.00   0.00 s    218 MB
          majority_vote       faces   63.67     -inf  0.513   +12.8    nan    0.00   0.00 s    219 MB
@@ -70,8 +70,8 @@ difficulty_fallibility  cifar10h_a   98.25   -0.476  0.035    +1.8  0.106    6.5
 
 Other packages with their defaults, by `learners_elsewhere.py` on the same machine (numpy 2.4.6, pandas
 3.1.1, torch 2.15.0), judged in the same way. Columns as above up to "sure", then CPU seconds of one fit;
-the first set of a package has the seconds of its import. Where the method is the same, so are the numbers,
-to what its prior counts and its stopping rule make of it: crowd-kit's Dawid-Skene (by its seconds, few
+the first set of a package has the seconds of its import. The same method has the same numbers, up to
+its prior and its stopping rule: crowd-kit's Dawid-Skene (by its seconds, few
 steps) is about as right and has better log scores, and on cifar10h_a it is right in 95.2 instead of 81.6 %,
 where going on deserts classes: 11 743 labels for 230 670 free numbers, said in a warning. With pseudo-counts
 of .01 it is right in 97.8 %, with 1 and .1 in 98.7. snorkel's label model is behind where labelers saw few

@@ -8,7 +8,7 @@ dependencies may differ), then show the file with `learners.py`:
 
 Each method runs with its defaults in this process, over the sets from few labels to many; seconds are those
 of the CPU. What gives classes and no probabilities (MMSR, KOS) is written as certain. A method that refuses
-or fails says so and has no row. The measured table stands in the head of `learners.py`.
+or fails has a message and no row. The measured table is in the head of `learners.py`.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""How far are the widths that `jtruth plan LABELS.csv` expects from those that come when labels are bought?
+"""Widths that `jtruth plan LABELS.csv` predicts, against those after the labels are bought.
 
 A file of labels is drawn, `more_data` says what 1, 2, 3 more labels of each sample or 30, 100 verified labels
 would give; then these are drawn from the truth that made the file, and `prevalence` or `evaluate` answers.
@@ -8,7 +8,7 @@ Off is |expected / real - 1|; the real width is of one purchase, so its own spre
 Run: python -m benchmarks more_labels [FILES]
 
 Measured on AMD EPYC, 2 shared cores, Python 3.11.7, jax 0.10.2, numpy 2.4.6.
-Four files a row, so 12 purchases of labels or 8 of verified labels, which is few: the last column rests on
+Four files a row, so 12 purchases of labels or 8 of verified labels, which is few: the last column depends on
 one or two of them, and its Monte Carlo errors were not computed (a full run prints those of all together).
 Columns: median of expected / real, median of off, nine of ten are below.
 

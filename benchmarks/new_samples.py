@@ -1,4 +1,4 @@
-"""Do answers about new samples hold the truth of the population, and are they no wider than they must be?
+"""Coverage and width of answers about new samples.
 
 Run: python -m benchmarks new_samples [sets, 2000]
 Samples are drawn from a population whose table of true and predicted class is known. "all known": every class

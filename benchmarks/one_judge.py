@@ -1,11 +1,11 @@
-"""One judge against verified labels alone: do the intervals for new samples hold, beside the plug-in's?
+"""One judge against verified labels alone: coverage of the intervals for new samples, beside the plug-in's.
 
 Run: python benchmarks/one_judge.py [SETS, 200]   6 CPU minutes
 
 A judge passes the good with probability `se` and fails the bad with `sp`; a share `p` of the samples is good.
 Of n samples all or some have a verified class, chosen at random. Covered / mean width of nominal 95 %; kappa,
-Youden's index and the share are those of the drawing. Last the normal (Wald) interval of the accuracy of the
-verified samples. Sets without a verified sample of each class are left out.
+Youden's index and the share are those of the population. Last the normal (Wald) interval of the accuracy of
+the verified samples. Sets without a verified sample of each class are left out.
 
 Measured: Intel Xeon, 2 shared cores, Python 3.11.7, jax 0.10, numpy 2.4; 200 sets, Monte Carlo error .015.
                          accuracy  recall    specificity kappa   Youden    share       Wald

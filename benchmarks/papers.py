@@ -2,10 +2,10 @@
 
     python -m benchmarks papers [su|lam_stork|tars|mimori ...] [--quick] [--again] [--pages]
 
-Writes docs/papers/: a page, pictures and a JSON of results for each paper. What this code has made already is
-not computed again (`--again` does), so a run that was stopped goes on; `--pages` computes nothing. `--quick`
-takes few simulated sets, says so by larger errors, and writes to .papers/ instead; it takes less than ten CPU
-minutes. Data that are public are read from ../shared/data; what needs them says so where they are absent.
+Writes docs/papers/: a page, pictures and a JSON of results for each paper. Current results are not computed
+again (but by `--again`), so a stopped run continues; `--pages` computes nothing. `--quick`
+uses few simulated sets, with larger errors, and writes to .papers/ instead; it takes less than ten CPU
+minutes. Public data are read from ../shared/data; parts that need them print a message where they are absent.
 """
 
 import sys

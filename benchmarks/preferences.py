@@ -1,12 +1,12 @@
-"""Do intervals of `preferences` hold the truth for new comparisons? Simulated, nominal 95 %.
+"""Coverage of intervals of `preferences` for new comparisons. Simulated, nominal 95 %.
 
 Run: python -m benchmarks preferences [sets per setting, 200]
 Two systems, shares .5, .3, .2 of first, second and tie, so the first wins .6. Panels: three
 judges right in .6 to .8 of 100 comparisons, independent; or with position bias (in .2 of answers the first
 shown is taken, both orders seen); or of one family (in 60 % of the comparisons all give one common answer,
-right in .65). "As given": the answers' own win rate; of one judge they are the truth, of judges who err
-they are not. "Assumed": assume="independent". "Predictive":
-nothing said. Strengths: five systems, four pairs a question, two judges with an order effect of .4, answers
+right in .65). "As given": the answers' own win rate, correct for one judge and wrong
+for judges who err. "Assumed": assume="independent". "Predictive": the
+default. Strengths: five systems, four pairs a question, two judges with an order effect of .4, answers
 to a question joined by a normal copula of .5. Coverage +- its Monte Carlo error, mean width:
 
 AMD EPYC, 2 cores shared: Python 3.11.7, NumPy 2.4.6, SciPy 1.17.1, JAX 0.10.2

@@ -1,9 +1,9 @@
-"""Do intervals of agreement on numbers and on sets cover what they are about?
+"""Coverage of intervals of agreement on numbers and on sets.
 
 Run: python -m benchmarks raters [SETS, 400]
 
-Numbers are normal: task, rater and error with the variances that a setting names; raters are drawn anew for
-each set, for ICC; alpha is about more tasks of the same raters. Sets of four classes: a class is in a task's
+Numbers are normal: task, rater and error with the variances of a setting; raters are drawn anew for each set,
+for ICC; alpha is about more tasks of the same raters. Sets of four classes: a class is in a task's
 set with its own probability, and a labeler errs on each class. Nominal 95 %.
 
 Measured 2026-11-28 on 2 x86 cores, Python 3.11.7, NumPy 2.4.6, SciPy 1.17.1. Coverage / mean width; 1000

@@ -1,10 +1,10 @@
 """Seconds and memory of reading labels: CSV in blocks against the csv module, and a long file to error rates.
 
-Run: python -m benchmarks reading [rows]       (10 000 000 unless said; needs 200 MB in the temporary folder)
+Run: python -m benchmarks reading [rows]       (default 10 000 000; needs 200 MB in the temporary folder)
 The files: five labels of each task by 100 workers, three classes, `task,worker,label` in order of the tasks.
 Every job runs in a process of its own, so the memory is that job's most, imports included; seconds of the
 shell include them too, those of `read_labels` do not. The two readers of 10^6 rows run in turn in one
-process: the ratio is what to trust.
+process: the ratio is reliable.
 
 Measured: AMD EPYC, 1 thread of a machine with two cores that eight people share, Python 3.11.7, numpy
 2.4.6: CPU seconds, by the same calls in one process (this script as a whole was not run on the quiet

@@ -15,7 +15,7 @@ FOLDER holds labels.csv of RTE (Snow et al. 2008; columns task, worker, label): 
 One process each, one after the other, one thread (OMP, BLAS and XLA). All have the same prior: pi ~
 Dirichlet(1), rows ~ Dirichlet(2 on the diagonal, 1 off it), and start near majority vote. Steps of NUTS:
 500 of warm-up and 1000 kept (10^5 samples: 150 and 250), in chunks of 50 (10) so that it can be stopped.
-Seconds are CPU seconds of the process, what the clock would show on an idle core. `compile`: tracing and
+Seconds are CPU seconds of the process, as on an idle core. `compile`: tracing and
 compiling (for `nuts` the first chunk of a run less its second); it is not part of the others.
 ESS: the smallest bulk effective sample size of the class prior and of every labeler's accuracy.
 `to 400`: warm-up (burn-in), plus sampling time times 400 / ESS. `ESS/s`: of sampling time alone.
@@ -34,15 +34,15 @@ numpy 2.4.6; with a limit of 120 s.
     many   nuts          7.9    131.9        -   60 of 150 transitions of warm-up, 2.2 s each
     many   numpyro      11.2    149.8        -   40 of 150 transitions of warm-up, 3.7 s each
 
-`many` with four classes (1604 probabilities) by the weighed normal distribution, CPU seconds of one core
+`many` with four classes (1604 probabilities) by the weighted normal distribution, CPU seconds of one core
 beside other
 work: EM .2, information and root 1.2, 500 draws .4, their weights 4.3. The logs of the weights have variance
-4.4 and Pareto's k is 1.0; 500 draws are worth 12, so 400 would take minutes: left to Gibbs,
+4.4 and Pareto's k is 1.0; the effective number of 500 draws is 12, so 400 would take minutes: Gibbs is used,
 which takes 8.2 s there from labels to a converged fit whose smallest ESS is 560.
 
-Runs that the limit ended in warm-up left no draws. If each of their draws were worth one (on `rte` and `few`
-.8 to 1.0), 400 would take 250 transitions: some 290 s (few, numpyro), 550 s (many, nuts) and 940 s (many,
-numpyro); these three are estimates, from the transitions of an early warm-up.
+Runs that the limit ended in warm-up left no draws. If each of their draws were independent (on `rte` and
+`few` .8 to 1.0), 400 would take 250 transitions: some 290 s (few, numpyro), 550 s (many, nuts) and 940 s
+(many, numpyro); these three are estimates, from the transitions of an early warm-up.
 """
 
 import contextlib

@@ -8,7 +8,7 @@ for.
     Three NumPy forms: all draws in one array, as one would write it; and the fastest of those tried (draws in
     blocks that stay in the cache, samples sorted by prediction so that counting is two sums of bytes) with
     NumPy's default generator and with its fastest (SFC64). They run in turn (ours 400 times in its turn), so
-    that other load hits all alike. `error` is
+    that other load affects all equally. `error` is
     against seven steps of the means by a double sum over the distributions of the two counts, by convolution.
     And the conditional means from 10^5 and 10^6 samples: from the arrays of log-odds and predictions, by one
     pass onto a grid (`on_grid`) and seven steps on its nodes, against the same seven steps in NumPy on

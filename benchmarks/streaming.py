@@ -1,4 +1,4 @@
-"""Streams of labels and `--fast`: seconds, memory, and whether the intervals cover.
+"""Streams of labels and `--fast`: time, memory, and coverage.
 
 Run: python -m benchmarks streaming [times|closing|coverage]
 T = 100 labelers of accuracy .6 to .95, C = 4, five labels a sample, float64, data from fixed seeds.

@@ -1,7 +1,7 @@
 """How good are your classifier, your labelers and your labels, when nobody knows the true labels?
 
-Every name below is imported when it is first used (PEP 562): `import jtruth` alone loads neither JAX nor any
-other library, and `jt.plots` asks for matplotlib only where a picture is wanted.
+Every name below is imported on first use (PEP 562): `import jtruth` alone loads neither JAX nor any other
+library, and `jt.plots` needs matplotlib only for pictures.
 """
 
 from importlib import import_module as _import_module
@@ -63,7 +63,7 @@ if TYPE_CHECKING:  # the same names for editors and type checkers
     from jtruth.posterior import class_posterior, class_posterior_given_prediction
     from jtruth.simulation import simulate, simulate_difficulty_fallibility
 
-_HOMES = {  # names that are no rooms, and the module of each
+_HOMES = {  # names that are no modules, and the module of each
     name: home for home, names in {
         "_cache": ("use_compilation_cache",),
         "comparison": ("compare_models",),
@@ -96,10 +96,10 @@ __all__ = [
 
 
 def __getattr__(name: str) -> _Any:
-    """A name's value when it is first asked for; then it stays."""
+    """Import a name on first use."""
     if name not in __all__:
         raise AttributeError(f"module 'jtruth' has no attribute {name!r}")
-    if name not in _HOMES:  # a room
+    if name not in _HOMES:
         return _import_module(f"jtruth.{name}")
     found = getattr(_import_module(f"jtruth.{_HOMES[name]}"), name)
     globals()[name] = found
@@ -107,5 +107,4 @@ def __getattr__(name: str) -> _Any:
 
 
 def __dir__() -> list[str]:
-    """What there is, imported or not."""
     return sorted(__all__)

@@ -1,8 +1,8 @@
-"""Small array helpers that every layer needs: logarithms at 0, concrete or traced, dtypes under x64.
+"""Array helpers of all modules: logarithms at 0, concrete or traced arrays, dtypes under x64.
 
-And what has another name in NumPy and in a traced program of JAX: the Gibbs sweep (`jtruth/latent`) runs on
-the host or as one XLA program, and each of its distributions is written once. A `JaxGenerator` has the
-methods of a `numpy.random.Generator` that they use, for a JAX key.
+And functions with different names in NumPy and in a traced program of JAX: the Gibbs sweep (`jtruth/latent`)
+runs on the host or as one XLA program, with each distribution written once. A `JaxGenerator` has the methods
+of a `numpy.random.Generator` that it uses, for a JAX key.
 """
 
 from typing import Any
@@ -18,13 +18,13 @@ AnyArray = Array | np.ndarray
 
 
 def is_concrete(x: object) -> bool:
-    """True when `x` has values that the host can look at."""
+    """Whether the host can read the values of `x`: none is traced."""
     x = list(x.values()) if isinstance(x, dict) else x  # JAX sorts keys, which may be of several types
     return not any(isinstance(leaf, Tracer) for leaf in jax.tree.leaves(x))
 
 
 def must_be_concrete(name: str, instead: str, *arrays: object) -> None:
-    """A ValueError for traced arrays handed to a function that works on the host."""
+    """Refuse traced arrays for a function that works on the host."""
     if not is_concrete(arrays):
         raise ValueError(
             f"{name} works on the host and was given a traced array; under jit, vmap and grad use {instead}"
@@ -32,7 +32,7 @@ def must_be_concrete(name: str, instead: str, *arrays: object) -> None:
 
 
 def is_readable(x: object) -> bool:
-    """True when the host can look at all values: they are not traced, and not spread over devices."""
+    """Whether the host can read all values: not traced, and on one device."""
     spread = (isinstance(a, jax.Array) and len(a.sharding.device_set) > 1 for a in jax.tree.leaves(x))
     return is_concrete(x) and not any(spread)
 
@@ -40,19 +40,19 @@ def is_readable(x: object) -> bool:
 def as_array(x) -> jax.Array:
     """`x` as a JAX array of its own dtype, as far as x64 allows it.
 
-    The dtype is said, because `jnp.asarray(x)` of a NumPy array that a live jitted function has captured
+    The dtype is explicit, because `jnp.asarray(x)` of a NumPy array that a live jitted function has captured
     under the other x64 setting returns that other dtype (jax 0.10.2 keeps such constants by identity).
     """
-    return (
-        x if isinstance(x, jax.Array) else jnp.asarray(x, jax.dtypes.canonicalize_dtype(np.asarray(x).dtype))
-    )
+    if isinstance(x, jax.Array):
+        return x
+    return jnp.asarray(x, jax.dtypes.canonicalize_dtype(np.asarray(x).dtype))
 
 
 def safe_log(p: Float[AnyArray, "*shape"]) -> Float[Array, "*shape"]:
     """log p, with -inf and gradient 0 at p = 0.
 
-    The usual gradient 1/p would be inf there, and inf times the zero weight of an impossible or unused
-    entry is NaN. Hence two `where`: one picks the value, the other keeps the logarithm away from 0.
+    The usual gradient 1/p would be inf there, and NaN after multiplication by a zero weight. Hence two
+    `where`: one picks the value, the other keeps the logarithm away from 0.
     """
     positive = p > 0
     return jnp.where(positive, jnp.log(jnp.where(positive, p, 1.0)), -jnp.inf)
@@ -66,7 +66,7 @@ def safe_log1m(p: Float[AnyArray, "*shape"]) -> Float[Array, "*shape"]:
 
 @jax.custom_batching.custom_vmap
 def largest(x: Array) -> Array:
-    """The largest entry, over all that `vmap` maps over too: loops and branches stay one for all."""
+    """The largest entry, also over the axes of `vmap`, so that loops and branches stay common."""
     return x.max()
 
 
@@ -78,24 +78,21 @@ def _largest_of_all(axis_size: int, in_batched: Any, x: Array) -> tuple[Array, b
 def from_here(
     path: Float[Array, "steps ..."], step: Int[Array, ""] | int, value: Float[Array, "..."]
 ) -> Float[Array, "steps ..."]:
-    """The path of an iteration with `value` at `step` and beyond, so that its unused end repeats the last.
+    """The path of an iteration with `value` at `step` and beyond: its unused end repeats the last.
 
-    A NaN in the unused end would stop every program that runs under JAX_DEBUG_NANS.
+    A NaN there would stop programs under JAX_DEBUG_NANS.
     """
     later = jnp.arange(path.shape[0], dtype=jnp.int32) >= jnp.asarray(step, jnp.int32)
     return jnp.where(later.reshape(-1, *[1] * (path.ndim - 1)), value[None], path)
 
 
 def namespace(*arrays: Any) -> Any:
-    """`numpy` for what NumPy holds, `jax.numpy` where JAX holds one of them."""
+    """`jax.numpy` if any array is of JAX, else `numpy`."""
     return jnp if any(isinstance(a, jax.Array) for a in arrays) else np
 
 
 def systematic(weight: Any, number: int, u: Any) -> Any:
-    """Which points are drawn by their weights, at even distances of the sum (Kitagawa 1996).
-
-    `u` in [0, 1) is where the first is. A point comes as often as its weight says, up to one time.
-    """
+    """Systematic resampling (Kitagawa 1996): points drawn by weight at even distances, from `u` in [0, 1)."""
     xp = namespace(weight)
     below = xp.cumsum(weight)
     heights = (u + xp.arange(number, dtype=below.dtype)) / number * below[-1]
@@ -105,8 +102,7 @@ def systematic(weight: Any, number: int, u: Any) -> Any:
 def gammaln(a: Any) -> Any:
     """log Gamma(a) of positive a; in a traced program by Stirling's series at a + 4, to 2e-8.
 
-    XLA's own has a branch for negative numbers, and its derivative is another program: a good part of the
-    time that a density takes to compile, and to run.
+    XLA's own has a branch for negative numbers and a separate derivative, which are slow to compile and run.
     """
     return _gammaln(a) if isinstance(a, jax.Array) else special.gammaln(a)
 
@@ -121,7 +117,7 @@ def _gammaln(a: Any) -> Any:
 
 @_gammaln.defjvp
 def _digamma(primals: tuple[Any], tangents: tuple[Any]) -> tuple[Any, Any]:
-    """By the series' own derivative, in a third of the operations that differentiating it would give."""
+    """Derivative of the series, in a third of the operations of automatic differentiation."""
     (a,), z = primals, primals[0] + 4
     w = 1 / z
     series = w * (0.5 + w * (1 / 12 - w**2 * (1 / 120 - w**2 / 252)))
@@ -131,14 +127,13 @@ def _digamma(primals: tuple[Any], tangents: tuple[Any]) -> tuple[Any, Any]:
 
 
 def betaln(a: Any, b: Any) -> Any:
-    """Log of the beta function."""
     if isinstance(a, jax.Array):
         return gammaln(a) + gammaln(b) - gammaln(a + b)
     return special.betaln(a, b)
 
 
 def log_gamma_draws(concentration: Any, rng: Any) -> Any:
-    """Log of gamma draws; G(a) has the distribution of G(a + 1) U^(1/a), so a small one gives no log 0."""
+    """Log of gamma draws by G(a) = G(a + 1) U^(1/a), which never gives log 0."""
     logs = namespace(concentration).log(rng.standard_gamma(concentration + 1))
     return logs - rng.standard_exponential(concentration.shape) / concentration
 
@@ -146,9 +141,9 @@ def log_gamma_draws(concentration: Any, rng: Any) -> Any:
 def metropolis(propose: Any, density: Any, state: Any, moves: Any, random: Any) -> Any:
     """`state` (..., numbers) after a Metropolis step for each of `moves`.
 
-    `propose(state, move)` is another state, `density(state)` (...,) its log density, -inf where it may not
-    be, and `random` (moves, ...) are uniform numbers. The first step stays where it is: a traced program has
-    one density.
+    `propose(state, move)` is another state, `density(state)` (...,) its log density, -inf where it is 0, and
+    `random` (moves, ...) are uniform numbers. A first step without move evaluates the density, so that a
+    traced program contains it once.
     """
     xp = namespace(state)
     moves = xp.concatenate([xp.zeros_like(moves[:1]), moves])
@@ -170,7 +165,6 @@ def metropolis(propose: Any, density: Any, state: Any, moves: Any, random: Any) 
 
 
 def replaced(a: Any, where: Any, values: Any) -> Any:
-    """A copy of `a` with other values at some places."""
     if isinstance(a, jax.Array):
         return a.at[where].set(values)
     copy = a.copy()
@@ -179,33 +173,28 @@ def replaced(a: Any, where: Any, values: Any) -> Any:
 
 
 class JaxGenerator:
-    """Random numbers of a JAX key, by the names of NumPy's generator; each call has a key of its own."""
+    """Random numbers by the names of NumPy's generator, each call with the next of `keys`."""
 
     def __init__(self, keys: Any, dtype: Any = jnp.float64):
-        """`keys`: typed keys, one for each call, made at once since that is less to compile."""
         self.keys, self.dtype = iter(keys), dtype
 
     def next_key(self) -> jax.Array:
-        """A key that no other call has."""
         return next(self.keys)
 
     def random(self, shape: Any) -> jax.Array:
-        """Uniform on [0, 1)."""
         return jax.random.uniform(self.next_key(), shape, self.dtype)
 
     def uniform(self, low: float, high: float, shape: Any) -> jax.Array:
-        """Uniform on [low, high)."""
         return jax.random.uniform(self.next_key(), shape, self.dtype, low, high)
 
     def standard_normal(self, shape: Any) -> jax.Array:
-        """N(0, 1)."""
         return jax.random.normal(self.next_key(), shape, self.dtype)
 
     def standard_gamma(self, concentration: jax.Array) -> jax.Array:
         """Gamma of these concentrations, at least 1 each, and scale 1; Marsaglia and Tsang (2000).
 
-        All are proposed at once until the last is accepted (.95 of each try or more): `jax.random.gamma`
-        draws one after the other on a CPU and takes three times as long, to compile too.
+        All are proposed at once until the last is accepted (.95 of each try or more), three times as fast on
+        a CPU as `jax.random.gamma`, to compile too.
         """
         d = concentration - 1 / 3
         c = 1 / jnp.sqrt(9 * d)
@@ -228,5 +217,4 @@ class JaxGenerator:
         return jax.lax.while_loop(lambda state: ~state[1].all(), propose, start)[2]
 
     def standard_exponential(self, shape: Any) -> jax.Array:
-        """Exponential of mean 1."""
         return jax.random.exponential(self.next_key(), shape, self.dtype)

@@ -1,12 +1,11 @@
-"""Keep compiled programs on disk, so that the second run of a script does not compile again.
+"""Compiled programs on disk, so that the second run of a script does not compile again.
 
 XLA's cache holds machine code, but finds it by a program that has to be traced first, which takes longer than
 many of our programs run. So programs of `kept_jit` functions are stored too, as StableHLO of `jax.export`.
 
-The models of `jtruth.latent` switch it on where nobody has said otherwise: JAX's own settings go first, then
-the environment variable JTRUTH_CACHE, a folder or "off"; else it is a folder in the user's cache. Where that
-cannot be written nothing is kept. What is kept is run as it is, so a folder that somebody else owns or may
-write to is refused.
+The models of `jtruth.latent` enable it by default: JAX's own settings go first, then the environment variable
+JTRUTH_CACHE, a folder or "off"; else it is a folder in the user's cache, if that is writable. Stored programs
+are executed, so a folder that another user owns or may write to is refused.
 """
 
 import functools
@@ -38,15 +37,15 @@ _OFF = ("0", "off", "no", "false")
 def use_compilation_cache(folder: str | PathLike | None) -> None:
     """Keep compiled programs in `folder`, of any size and compile time; None: keep nothing.
 
-    It changes JAX's configuration for the whole process. A folder that somebody else owns or may write to is
-    not used, which a warning says.
+    This changes JAX's configuration of the whole process. A folder that another user owns or may write to is
+    not used, with a warning.
     """
     _keep_in(None if folder is None else Path(folder))
     _CHOSEN.append(folder)
 
 
-_CHOSEN: list = []  # folders that were asked for in this process
-_FOLDER: list[Path] = []  # the one where programs are kept, if there is one
+_CHOSEN: list = []  # folders chosen in this process
+_FOLDER: list[Path] = []  # where programs are kept, if anywhere
 
 
 def _keep_in(folder: Path | None) -> None:
@@ -57,7 +56,7 @@ def _keep_in(folder: Path | None) -> None:
         others = _others(folder)
     if others:
         warnings.warn(f"Compiled programs are not kept: {others}.", stacklevel=4)
-    # of an entry that is damaged: it is compiled again, and nobody has to do anything
+    # A damaged entry is compiled again.
     warnings.filterwarnings("ignore", "Error (reading|writing) persistent compilation cache")
     folder = None if others else folder
     _FOLDER[:] = [] if folder is None else [folder]
@@ -68,11 +67,10 @@ def _keep_in(folder: Path | None) -> None:
 
 @functools.cache
 def keep_programs() -> None:
-    """Keep compiled programs in the user's cache, unless something else was said."""
+    """Keep compiled programs in the user's cache, unless configured otherwise."""
     wish = os.environ.get("JTRUTH_CACHE", "").strip()
     if _CHOSEN or getattr(jax.config, "jax_compilation_cache_dir", None) is not None or wish.lower() in _OFF:
         return
-    # where programs keep what they can spare
     user = os.environ.get("LOCALAPPDATA") if os.name == "nt" else None
     user = user or os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     folder = Path(wish) if wish else Path(user) / "jtruth" / "programs"
@@ -82,9 +80,9 @@ def keep_programs() -> None:
 
 
 def _others(folder: Path) -> str:
-    """Why other people could put programs there that would be run: "" if they cannot."""
+    """Why others could place programs in a folder: "" if they cannot."""
     about = folder.stat()
-    if os.name == "nt":  # there the folders of a user are his own
+    if os.name == "nt":  # a user's folders are private there
         return ""
     if about.st_uid != os.getuid():
         return f"{folder} belongs to another user. Set JTRUTH_CACHE to a folder of your own"

@@ -1,10 +1,9 @@
-"""How jtruth writes files: beside the old one, under a name of its own, and then in its place.
+"""Atomic writing of files: under a temporary name beside the old file, then in its place.
 
 A kill, a full disk or a second process leaves the old file or the new one, never half of one. Tables are
-written here too, as the kind of file that the ending of their name says. In CSV and TSV, text that a
-spreadsheet would take for a formula gets an apostrophe and a space before it, which tables are read without
-(`unescaped`), so that every name comes back as it was. An apostrophe alone is part of a name: other programs'
-files have workers such as '-x.
+written in the format of the file's ending. In CSV and TSV, text that a spreadsheet would read as a formula
+gets an apostrophe and a space before it, which `unescaped` removes. An apostrophe alone is part of a name:
+other programs' files have workers such as '-x.
 """
 
 import csv
@@ -29,18 +28,19 @@ try:
 except ImportError:  # Windows
     fcntl = None
 
-WRITTEN: dict[str, None] = {}  # files that this process has written, in their order
-HALF: dict[str, None] = {}  # files beside others that are being written
-_OLD = 3600.0  # seconds after which what a killed process left beside a file is taken away
-_FORMULA = re.compile(r"(' )*[=+\-@\t\r]")  # how a cell begins that a spreadsheet computes; or one escaped
+PathLike = str | os.PathLike
+WRITTEN: dict[str, None] = {}  # files that this process has written, in order
+HALF: dict[str, None] = {}  # temporary files that are being written
+_OLD = 3600.0  # seconds, after which temporary files of a killed process are deleted
+_FORMULA = re.compile(r"(' )*[=+\-@\t\r]")  # start of a formula, or of an escaped one
 
 
 @contextmanager
-def replacing(path: str | os.PathLike, mode: str = "w", *, new: bool = False) -> Iterator[IO]:
-    """A file that takes the place of `path` when the block ends well; otherwise nothing is changed.
+def replacing(path: PathLike, mode: str = "w", *, new: bool = False) -> Iterator[IO]:
+    """A file that replaces `path` when the block succeeds; otherwise nothing is changed.
 
-    `mode` "w" is text (UTF-8, line ends as they are given), "wb" bytes; `new`: nobody may have written it
-    meanwhile (FileExistsError). Pipes and devices are written as they are.
+    `mode` "w" is text (UTF-8, line ends unchanged), "wb" bytes; `new`: FileExistsError if the file exists by
+    then. Pipes and devices are written directly.
     """
     form: dict[str, Any] = {} if "b" in mode else {"encoding": "utf-8", "newline": ""}
     if os.path.exists(path) and not os.path.isfile(path):
@@ -68,7 +68,7 @@ def replacing(path: str | os.PathLike, mode: str = "w", *, new: bool = False) ->
     finally:
         beside.unlink(missing_ok=True)
         HALF.pop(os.fspath(beside), None)
-    _take_away(target)
+    _remove_old(target)
 
 
 def _put(beside: Path, target: Path, new: bool) -> None:
@@ -79,8 +79,8 @@ def _put(beside: Path, target: Path, new: bool) -> None:
     os.replace(beside, target)
 
 
-def _take_away(target: Path) -> None:
-    """What processes that were killed long ago left beside a file."""
+def _remove_old(target: Path) -> None:
+    """Delete temporary files that killed processes left beside a file."""
     for left in target.parent.glob(f"{escape(target.name[:200])}.*-????????.part"):
         with suppress(OSError):
             if time.time() - left.stat().st_mtime > _OLD:
@@ -89,7 +89,7 @@ def _take_away(target: Path) -> None:
 
 @contextmanager
 def kept_still(path: Path) -> Iterator[bool]:
-    """Whether there is a file; then nobody else who asks like this is inside such a block meanwhile."""
+    """Whether there is a file, locked against other callers inside the block."""
     while True:
         try:
             file = open(path, "r+b")  # noqa: SIM115
@@ -104,14 +104,13 @@ def kept_still(path: Path) -> Iterator[bool]:
                 return
 
 
-def write_text(path: str | os.PathLike, text: str) -> None:
-    """Write a text."""
+def write_text(path: PathLike, text: str) -> None:
     with replacing(path) as file:
         file.write(text)
 
 
 def write_picture(path: Path, figure: Any) -> None:
-    """Write a figure of matplotlib, in the format that the name of the file says."""
+    """Write a figure of matplotlib, in the format of the file's ending."""
     with replacing(path, "wb") as file:
         figure.savefig(file, format=path.suffix.removeprefix(".") or "png")
 
@@ -120,8 +119,8 @@ _SEPARATORS = {"": ",", ".csv": ",", ".tsv": "\t"}  # "": a pipe, or a name with
 ENDINGS = (".csv", ".tsv", ".json", ".jsonl", ".parquet")
 
 
-def ending_of(path: str | os.PathLike, among: Sequence[str] = ENDINGS) -> str:
-    """The ending, without .gz, that says what kind of table a file is; "" of a name that has none.
+def ending_of(path: PathLike, among: Sequence[str] = ENDINGS) -> str:
+    """The ending of a table's file, without .gz; "" of a name that has none.
 
     Raises:
         ValueError: an ending that is not `among` those that can be written (of a tool: without .gz).
@@ -130,15 +129,15 @@ def ending_of(path: str | os.PathLike, among: Sequence[str] = ENDINGS) -> str:
     ending, packed = Path(name.removesuffix(".gz")).suffix, name.endswith(".gz")
     plain = among is ENDINGS and (not ending or (ending in ENDINGS[:4] and packed))
     if not plain and (packed or ending not in among):
-        said = Path(name).suffix or "without an ending"
-        raise ValueError(f"{Path(path).name!r}: cannot write {said}; end it in {', '.join(among)}")
+        found = Path(name).suffix or "without an ending"
+        raise ValueError(f"{Path(path).name!r}: cannot write {found}; end it in {', '.join(among)}")
     if ending == ".parquet" and find_spec("pyarrow") is None:
         raise ValueError(f"{Path(path).name!r}: Parquet needs pyarrow: pip install 'jtruth[frames]'")
     return ending
 
 
 @contextmanager
-def _text(path: str | os.PathLike) -> Iterator[IO[str]]:
+def _text(path: PathLike) -> Iterator[IO[str]]:
     """A text file, gzipped if its name ends in .gz."""
     with replacing(path, "wb") as raw:
         packed = gzip.GzipFile("", "wb", fileobj=raw, mtime=0) if Path(path).suffix == ".gz" else None
@@ -149,8 +148,8 @@ def _text(path: str | os.PathLike) -> Iterator[IO[str]]:
             packed.close()
 
 
-def write_objects(path: str | os.PathLike, objects: Iterable[dict[str, Any]]) -> None:
-    """Write objects as a list of JSON, or as JSON lines if the name says .jsonl."""
+def write_objects(path: PathLike, objects: Iterable[dict[str, Any]]) -> None:
+    """Write objects as a list of JSON, or as JSON lines for .jsonl."""
     first, between, last = ("", "\n", "\n") if ending_of(path) == ".jsonl" else ("[\n", ",\n", "\n]\n")
     with _text(path) as text:
         for k, one in enumerate(objects):
@@ -168,12 +167,10 @@ def plain_json(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def write_table(
-    path: str | os.PathLike, header: Sequence[str], rows: Iterable[Sequence[Any]], own: int = 0
-) -> None:
-    """Write a table as what its name ends in, or as CSV.
+def write_table(path: PathLike, header: Sequence[str], rows: Iterable[Sequence[Any]], own: int = 0) -> None:
+    """Write a table in the format of the file's ending, or as CSV.
 
-    Text in CSV and TSV is no formula, but for the first `own` columns, which are the user's and stay as is.
+    Formulas in CSV and TSV are escaped, but for the first `own` columns, which are the user's.
     """
     ending = ending_of(path)
     if ending == ".parquet":
@@ -186,13 +183,12 @@ def write_table(
             writer.writerow((*row[:own], *map(_escaped, row[own:])))
 
 
-def _write_parquet(path: str | os.PathLike, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Columns of numbers stay numbers; one of numbers and text is text."""
+def _write_parquet(path: PathLike, header: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
+    """Write Parquet: columns of numbers stay numbers; mixed ones become text."""
     from pyarrow import parquet, table
 
-    columns = dict(zip(header, zip(*map(plain_json, rows), strict=True), strict=False)) or dict.fromkeys(
-        header, ()
-    )
+    cells = zip(*map(plain_json, rows), strict=True)
+    columns = dict(zip(header, cells, strict=False)) or dict.fromkeys(header, ())
     for name, column in columns.items():
         if len({isinstance(one, str) for one in column if one is not None}) > 1:
             columns[name] = tuple(one if one is None else str(one) for one in column)
@@ -211,7 +207,7 @@ def _escaped(cell: Any) -> Any:
 
 
 def unescaped(cell: str) -> str:
-    """What `_escaped` was given.
+    """The inverse of `_escaped`.
 
     >>> [unescaped(_escaped(text)) for text in ("=1+1", "-0.5", "' =x", "'-x", "it's")]
     ['=1+1', '-0.5', "' =x", "'-x", "it's"]

@@ -1,8 +1,7 @@
-"""Probabilities on the host: NumPy float64, nothing compiled, -inf and 0 where they belong and no warnings.
+"""Probabilities on the host: NumPy float64, nothing compiled, -inf and 0 without warnings.
 
-What the JAX side has in `_arrays` and the noise models, for answers that should not wait for a compiler: the
-logarithm of 0, log p(labels | class) of confusion matrices, known classes, log-odds, and the majority vote.
-Sums and maxima over few columns go column by column; log-softmax and logits are SciPy's (`scipy.special`).
+Counterparts of `_arrays` and the noise models for answers that should not wait for a compiler. Sums and
+maxima over few columns go column by column; log-softmax and logits are SciPy's (`scipy.special`).
 """
 
 import math
@@ -10,9 +9,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import scipy  # loads its rooms when they are first asked for
+import scipy  # its modules are loaded lazily
 from jaxtyping import Float, Int, Num, Shaped
 from scipy import sparse
+
+Rows = Float[np.ndarray, "samples classes"]
+Shares = Float[np.ndarray, " classes"]
 
 
 def log(p: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
@@ -21,7 +23,7 @@ def log(p: Float[np.ndarray, "*shape"]) -> Float[np.ndarray, "*shape"]:
 
 
 def across(combine: np.ufunc, table: Shaped[np.ndarray, "*rows columns"]) -> Shaped[np.ndarray, "*rows"]:
-    """`combine.reduce` of the columns, one by one: many times as fast where there are few."""
+    """`combine.reduce` of the columns, one by one: much faster for few columns."""
     if table.shape[-1] > 16 or not table.shape[-1]:
         return combine.reduce(table, axis=-1)
     columns = table[..., 0].copy()
@@ -39,29 +41,22 @@ def log_sum(log_p: Float[np.ndarray, "*rows columns"]) -> Float[np.ndarray, "*ro
 
 
 def softmax(log_p: Float[np.ndarray, "*rows columns"]) -> Float[np.ndarray, "*rows columns"]:
-    """Exponentials divided by their sum over the columns."""
     p = np.exp(log_p - across(np.maximum, log_p)[..., None])
     p /= across(np.add, p)[..., None]
     return p
 
 
-def log_odds(
-    log_likelihood: Float[np.ndarray, "samples classes"],
-    prior: Float[np.ndarray, " classes"],
-    positive: int = 1,
-) -> Float[np.ndarray, " samples"]:
-    """logit p(y_i = positive | z_i), +-inf where certain; all other classes are taken together."""
+def log_odds(log_likelihood: Rows, prior: Shares, positive: int = 1) -> Float[np.ndarray, " samples"]:
+    """logit p(y_i = positive | z_i), +-inf where certain; all other classes are pooled."""
     joint = log_likelihood + log(prior)[None, :]
     rest = np.delete(joint, positive, axis=1)
     return joint[:, positive] - (rest[:, 0] if rest.shape[1] == 1 else np.logaddexp.reduce(rest, axis=1))
 
 
-def most_likely_prior(
-    log_likelihood: Float[np.ndarray, "samples classes"], *, max_steps: int = 10_000
-) -> tuple[Float[np.ndarray, " classes"], bool]:
-    """The prior that maximises sum_i log sum_c pi[c] p(z_i | c), by EM; and whether EM got there."""
+def most_likely_prior(log_likelihood: Rows) -> tuple[Shares, bool]:
+    """The prior that maximises sum_i log sum_c pi[c] p(z_i | c), by EM; and whether EM converged."""
     prior = np.full(log_likelihood.shape[1], 1.0 / log_likelihood.shape[1])
-    for _ in range(max_steps):
+    for _ in range(10_000):
         new = softmax(log_likelihood + log(prior)[None, :]).mean(0)
         if np.abs(new - prior).max() < 1e-10:
             return new, True
@@ -72,7 +67,7 @@ def most_likely_prior(
 def known_classes(
     log_likelihood: Float[np.ndarray, "*draws samples classes"], gold: Int[np.ndarray, " samples"]
 ) -> Float[np.ndarray, "*draws samples classes"]:
-    """The log-likelihood with rows of known samples (gold >= 0) made 0 at their class and -inf elsewhere."""
+    """The log-likelihood with rows of known samples (gold >= 0) 0 at their class and -inf elsewhere."""
     if not (gold >= 0).any():
         return log_likelihood
     certain = np.where(gold[:, None] == np.arange(log_likelihood.shape[-1])[None, :], 0.0, -np.inf)
@@ -86,7 +81,7 @@ def labels_log_likelihood(
     label: Int[np.ndarray, " labels"],
     num_samples: int,
 ) -> Float[np.ndarray, "*draws samples classes"]:
-    """Su (58): log p(z_i | y_i = c) = sum of log matrices[t, c, z_it] over the labels given (label >= 0).
+    """Su (58): log p(z_i | y_i = c) = sum of log matrices[t, c, z_it] over the labels (label >= 0).
 
     Rows of matrices are true classes, leading axes draws; samples without labels get 0.
     """
@@ -101,21 +96,19 @@ def labels_log_likelihood(
 
 
 def diagonal_rows(classes: int, diagonal: float, off_total: float) -> Float[np.ndarray, "classes classes"]:
-    """Dirichlet concentrations: `diagonal` on it, and `off_total` spread evenly over the rest of a row."""
+    """Dirichlet concentrations: `diagonal`, and `off_total` spread evenly over the rest of a row."""
     return np.where(np.eye(classes) > 0, float(diagonal), off_total / max(classes - 1, 1))
 
 
 def best_matching(table: Num[np.ndarray, "classes classes"]) -> Int[np.ndarray, " classes"]:
-    """The column of each row, each once, of the largest sum; itself where no entry is larger."""
+    """A distinct column for each row with the largest sum; the identity if each diagonal entry is largest."""
     if (np.diagonal(table) >= table.max(axis=1)).all():
         return np.arange(len(table))
     return scipy.optimize.linear_sum_assignment(table, maximize=True)[1]
 
 
-def picked(
-    rows: Float[np.ndarray, "*shape classes"], u: Float[np.ndarray, "*shape"]
-) -> Int[np.ndarray, "*shape"]:
-    """One class from each row of probabilities by inversion; a class of probability 0 is never picked."""
+def picked(rows: Float[np.ndarray, "*n classes"], u: Float[np.ndarray, "*n"]) -> Int[np.ndarray, "*n"]:
+    """Draw a class from each row of probabilities by inversion; never one of probability 0."""
     upto = np.cumsum(rows, axis=-1)
     upto[..., -1] = np.inf
     last = rows.shape[-1] - 1 - np.argmax(rows[..., ::-1] > 0, axis=-1)
@@ -123,34 +116,36 @@ def picked(
 
 
 def cross_table(row: Any, column: Any, shape: tuple[int, int], times: Any = None) -> np.ndarray:
-    """(rows, columns) how often two codes meet, or the sum of `times` where they do (float)."""
+    """(rows, columns) number of joint occurrences of two codes, or the sum of `times`."""
     code = np.multiply(row, shape[1], dtype=np.int64) + column
     return np.bincount(code, times, shape[0] * shape[1]).reshape(shape)
 
 
-def vote_shares(
-    votes: Num[np.ndarray, "samples classes"], without: Float[np.ndarray, " classes"] | None = None
-) -> Float[np.ndarray, "samples classes"]:
+def vote_shares(votes: Num[np.ndarray, "samples classes"], without: Shares | None = None) -> Rows:
     """Share of each sample's votes that a class received; `without` any vote equal shares, or these."""
-    total = across(np.add, votes)[:, None]
-    without = np.full(votes.shape[1], 1.0 / votes.shape[1]) if without is None else without
-    return np.where(total > 0, votes / np.where(total > 0, total, 1.0), without)
+    total = across(np.add, votes)
+    shares, given = np.empty(votes.shape), total > 0
+    total = np.where(given, total, 1.0)
+    for share, number in zip(shares.T, votes.T, strict=True):  # many times as fast as all classes at once
+        np.divide(number, total, out=share)
+    shares[~given] = 1.0 / votes.shape[1] if without is None else without
+    return shares
 
 
-def smoothed_vote_shares(votes: Num[np.ndarray, "samples classes"]) -> Float[np.ndarray, "samples classes"]:
-    """Vote shares after one more vote, spread evenly over the classes: no class is ever ruled out."""
+def smoothed_vote_shares(votes: Num[np.ndarray, "samples classes"]) -> Rows:
+    """Vote shares after one more vote, spread evenly over the classes."""
     return vote_shares(votes + 1 / votes.shape[1])
 
 
 def evenly(parts: Sequence[np.ndarray], most: int | None = None) -> np.ndarray:
-    """Equally many rows of every array, `most` of each at most, evenly spaced; one behind the other."""
+    """Equally many evenly spaced rows of every array, at most `most` of each, concatenated."""
     few = min(map(len, parts))
     number = few if most is None else min(few, most)
     return np.concatenate([part[np.linspace(0, len(part) - 1, number).astype(int)] for part in parts])
 
 
-def majority(votes: Num[np.ndarray, "samples classes"]) -> Float[np.ndarray, "samples classes"]:
-    """1 at the class with the most votes; k tied classes have 1/k each, and without votes all are tied."""
+def majority(votes: Num[np.ndarray, "samples classes"]) -> Rows:
+    """1 at the class with the most votes; k tied classes have 1/k each, without votes all."""
     return vote_shares((votes == across(np.maximum, votes)[:, None]).astype(np.float64))
 
 
@@ -158,6 +153,6 @@ _POINTS, _FACTOR = 4001, 1124  # of the lattice: a prime, and the best factor fo
 
 
 def lattice(columns: int) -> Float[np.ndarray, "points columns"]:
-    """Points that fill the unit cube evenly, the first column rising (Korobov 1959): integrals, not draws."""
+    """Evenly spread points of the unit cube, the first column rising (Korobov 1959)."""
     steps = np.array([pow(_FACTOR, k, _POINTS) for k in range(columns)])
     return (np.arange(_POINTS)[:, None] * steps % _POINTS + 0.5) / _POINTS

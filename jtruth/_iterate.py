@@ -1,12 +1,12 @@
-"""Until it is good enough: the loops of the package for everything that is fitted by an optimum.
+"""Iterations that maximise or minimise an objective: accelerated EM, and L-BFGS.
 
-`climb` goes uphill by the steps of an EM algorithm; after the first ones every second step is a jump along
-the way the last ones took (`squarem`: Varadhan and Roland 2008, scheme S3), kept only if the objective does
-not fall. With labelers near chance plain EM takes ten thousand steps and more. The fixed points are those of
-EM, and convergence is measured by what one step of EM would change.
+`climb` uses the steps of an EM algorithm; after the first ones every second step is an extrapolation along
+the last ones (`squarem`: Varadhan and Roland 2008, scheme S3), kept only if the objective does not fall. With
+nearly random labels plain EM takes ten thousand steps and more. The fixed points are those of EM, and
+convergence is measured by the change in one EM step.
 
 `minimise` is L-BFGS until the gradient is small, as one loop that can be jitted and vmapped. In float32 an
-objective is flat at 1e-7 and its differences say nothing; a line search that finds no better point is an end.
+objective is flat at 1e-7; a line search that finds no better point ends the loop.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,22 +22,22 @@ from jtruth._arrays import from_here
 def squarem(
     before: Sequence[Any], now: Sequence[Any], after: Sequence[Any], longest: Any, *, batch: int = 0
 ) -> tuple[list[Any], Any]:
-    """The point that a jump would reach, and the length of the jump: 1 is `after`, where EM goes.
+    """The extrapolated point, and the length of the jump: 1 is `after`, the next EM step.
 
-    It asks arrays (the parameters at three successive iterates) for nothing but arithmetic, so NumPy's will
-    do. `batch` leading axes number independent problems, each with its own length.
+    It uses only arithmetic on arrays (the parameters at three successive iterates), of NumPy or JAX. `batch`
+    leading axes number independent problems, each with its own length.
     """
     speed = [b - a for a, b in zip(before, now, strict=True)]
     bend = [(c - b) - s for b, c, s in zip(now, after, speed, strict=True)]
     fast, bent = (sum((d**2).sum(tuple(range(batch, d.ndim))) for d in part) ** 0.5 for part in (speed, bend))
-    length = (fast / (bent + 1e-30)).clip(1, longest)  # at a fixed point both are 0, and the length is 1
+    length = (fast / (bent + 1e-30)).clip(1, longest)  # 1 at a fixed point
     wide = [length.reshape(*length.shape, *[1] * (a.ndim - batch)) for a in before]
     curve = zip(before, speed, bend, wide, strict=True)
     return [a + 2 * step * s + step**2 * d for a, s, d, step in curve], length
 
 
 def inside_simplex(far: Any, plain: Any) -> Any:
-    """A distribution after a jump, above a tenth of where EM would go: EM never leaves an exact 0 again."""
+    """A distribution after a jump, at least a tenth of EM's step: EM never leaves an exact 0."""
     far = far.clip(0.1 * plain)
     return far / far.sum(-1, keepdims=True)
 
@@ -49,20 +49,20 @@ def normalised(rows: Any) -> Any:
 
 
 class Summit(NamedTuple):
-    """Where the climb is, and at its end where it stopped."""
+    """State of `climb`."""
 
     params: Any
-    before: Any  # the point before
-    mapped: Any  # where a step from `params` goes
+    before: Any  # the previous point
+    mapped: Any  # the EM step from `params`
     objective: Float[Array, ""]
-    damping: Array  # part of a step that is taken
+    damping: Array  # fraction of a step that is taken
     plain: Array  # steps since the start or the last jump
-    longest: Array  # jump allowed; changes by 4 when one of this length pays or does not
+    longest: Array  # jump allowed; changes by a factor 4 with its success
     converged: Bool[Array, ""]  # one more step would change no parameter by `tol`
     num_steps: Int[Array, ""]
     path: Float[Array, " steps"]  # objective at the start and after each step; the last is repeated
     largest_drop: Float[Array, ""]  # of the objective by a plain step, if more than rounding; else 0
-    kept: Any  # what `improve` said beside
+    kept: Any  # auxiliary output of `improve`
 
 
 def climb(
@@ -76,23 +76,23 @@ def climb(
     terms: Any = 0.0,
     kept: Any = None,
 ) -> Summit:
-    """Climb from `start`, a pytree of float arrays; pure, for `jit` and `vmap`.
+    """Maximise from `start`, a pytree of float arrays; pure, for `jit` and `vmap`.
 
     Args:
         improve: (params, kept) -> (objective there, params after one step of EM, kept). A step that lowers
-            the objective is taken back and tried at half its length, unless `terms` says that it cannot.
-        inside: (params after a jump, params after a plain step) -> the former, brought into their domain.
-        max_steps, tol: most steps, and the change of any parameter in one step that counts as none.
+            the objective is taken back and tried at half its length, unless `terms` is above 0.
+        inside: (params after a jump, params after a plain step) -> the former, moved into their domain.
+        max_steps, tol: most steps, and the change of any parameter in one step that means convergence.
         plain_steps: before the first jump.
-        terms: how many terms of about 1 the objective sums up, beside its own size, for what rounding can do;
-            above 0 every plain step is taken, and the largest drop is reported.
-        kept: what `improve` gets first; later what it said at the point that it starts from.
+        terms: number of terms of about 1 in the objective, beside its own size, for its rounding; above 0
+            every plain step is taken, and the largest drop is reported.
+        kept: the first auxiliary input of `improve`; later its output at the current point.
     """
 
     def step(old: Summit) -> Summit:
         jumped = (old.plain >= 1) & (old.num_steps >= plain_steps)
         before, now, after = (jax.tree.leaves(p) for p in (old.before, old.params, old.mapped))
-        far, length = squarem(before, now, after, old.longest)  # on along the curve of these points
+        far, length = squarem(before, now, after, old.longest)
         far = inside(jax.tree.unflatten(jax.tree.structure(old.params), far), old.mapped)
         near = jax.tree.map(lambda a, b: (1 - old.damping) * a + old.damping * b, old.params, old.mapped)
         tried = _where(jumped, far, near)
@@ -100,7 +100,7 @@ def climb(
         slack = 64 * jnp.finfo(objective.dtype).eps * (jnp.abs(old.objective) + terms)
         drop = jnp.where(jumped, 0, old.objective - objective)
         good = (objective >= old.objective - slack) | (~jumped & (jnp.asarray(terms) > 0))
-        good = good & jnp.isfinite(objective) | ~jnp.isfinite(old.objective)  # NaN is nowhere, from there any
+        good = good & jnp.isfinite(objective) | ~jnp.isfinite(old.objective)  # from NaN any
         limited = jumped & (length >= old.longest)
         longest = jnp.where(good, 4 * old.longest, jnp.maximum(old.longest / 4, 2))
         damping = jnp.where(good, jnp.minimum(2 * old.damping, 1), old.damping / 2)
@@ -142,10 +142,10 @@ def minimise(
 ) -> tuple[Any, Float[Array, ""], Bool[Array, ""], Int[Array, ""]]:
     """Minimise a smooth function of a pytree of floats from `start`.
 
-    Where it stopped, the value there, never above that at the start, whether no entry of the gradient is
-    `tol` or more, and the number of steps.
+    Returns the last point, its value (never above that at the start), whether all entries of the gradient are
+    below `tol`, and the number of steps.
     """
-    import optax  # a fifth of a second to import, and only here
+    import optax  # slow to import
 
     def largest_of(gradient):
         return optax.tree.norm(gradient, ord="inf")

@@ -1,12 +1,12 @@
 """Work shared by several devices, sets or samples over one axis of a mesh, and by several processes.
 
-Where whole data sets are shared, `over_sets` hands each device its part and no device waits for another
-(`jax.shard_map`). Where the samples of one set are shared, the arrays are placed and the compiler adds up
-(`learning.em.dawid_skene`); that needs Auto axes, so an Explicit mesh (of `jax.make_mesh`) is read as an Auto
-one. What does not divide evenly is filled up: sets by copies of the last one, samples by such of weight 0.
+Whole data sets are distributed by `over_sets`, without communication (`jax.shard_map`). For the samples of
+one set the arrays are placed and the compiler reduces (`learning.em.dawid_skene`); that needs Auto axes, so
+an Explicit mesh (of `jax.make_mesh`) is converted. Remainders are padded: sets by copies of the last one,
+samples with weight 0.
 
-Of several processes at one job (`jax.distributed`) every one must ask at the same place of the program: who
-finds a fault tells it, and all raise it (`together`).
+Several processes of one job (`jax.distributed`) must call these functions in the same order; an error in one
+is raised by all (`together`).
 """
 
 import json
@@ -62,7 +62,7 @@ def as_auto(mesh: Mesh) -> Mesh:
 
 
 def even_rows(mesh: Any, size: int) -> NamedSharding:
-    """How a leading axis of this size, which the devices must divide, lies on the devices of the mesh."""
+    """Sharding of a leading axis of this size, which the devices of the mesh must divide."""
     axis = mesh_axis(mesh)
     devices = mesh.shape[axis]
     if size % devices:
@@ -74,7 +74,7 @@ def even_rows(mesh: Any, size: int) -> NamedSharding:
 
 
 def gathered(thing: Any) -> list[Any]:
-    """What every process says, in the order of processes: plain values, as JSON has them."""
+    """The values of all processes in order: plain values, as JSON has them."""
     if jax.process_count() == 1:
         return [thing]
     text = np.frombuffer(json.dumps(thing).encode(), np.uint8)
@@ -84,7 +84,7 @@ def gathered(thing: Any) -> list[Any]:
 
 
 def together(work: Callable[[], Any]) -> Any:
-    """What `work` gives here; the first ValueError of any process is raised by all."""
+    """The result of `work`; the first ValueError of any process is raised by all."""
     result, problem = None, None
     try:
         result = work()

@@ -1,9 +1,8 @@
-"""What every result does: `__repr__ = one_line` and, where there is a picture of it, `plot = picture`.
+"""Methods of every result: `__repr__ = one_line` and, where it has a picture, `plot = picture`.
 
-One line is the name and fields, numbers and short texts as they are, of an array the type and shape, of what
-holds many things how many, of another result its name: a notebook cell or a debugger never prints thousands
-of numbers, and never computes one. Pictures live above results and need matplotlib: which a result gets is
-said in `jtruth.plots.blocks`, and nothing is imported before somebody asks.
+One line is the name and fields: numbers and short texts, type and shape of arrays, sizes of containers, and
+names of other results, without computing anything. Pictures need matplotlib, which is imported on first use;
+`jtruth.plots.blocks` defines them.
 """
 
 import dataclasses
@@ -26,9 +25,9 @@ def one_line(self: Any) -> str:
 
 
 def picture(self: Any, ax: Any = None, *, full: bool = False, assumptions: bool = False) -> Any:
-    """This answer as a picture: a new Figure, or its first panel on `ax`.
+    """Draw this answer: a new Figure, or its first panel on `ax`.
 
-    Of an evaluation, `assumptions` adds the mean under each (some may have to be fitted), `full` all of it.
+    Of an evaluation, `assumptions` adds the mean under each (some may have to be fitted), `full` all panels.
     Needs matplotlib (the extra `plots`). `jtruth.plots` has functions with more options.
     """
     plots = import_module(f"{__package__}.plots")
@@ -36,7 +35,6 @@ def picture(self: Any, ax: Any = None, *, full: bool = False, assumptions: bool 
 
 
 def _brief(value: Any) -> str:
-    """A value in a few words."""
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, str):
@@ -59,7 +57,7 @@ def _brief(value: Any) -> str:
 
 
 def _is_few(value: tuple | list) -> bool:
-    """Whether a tuple holds so few numbers or texts, or pairs of them, that all can be shown."""
+    """Whether a tuple has only few numbers or texts, or pairs of them."""
     inside = [item for one in value for item in (one if type(one) is tuple else (one,))]
     return len(value) <= _ITEMS >= len(inside) and all(i is None or isinstance(i, _PLAIN) for i in inside)
 

@@ -1,13 +1,13 @@
-"""Randomness has a rule: one key from the user, and a named stream for every place that draws.
+"""Random keys: one key from the user, and a named stream for every place that draws.
 
-Users may give a whole number, a JAX key (typed or raw), or nothing, which means 0; `as_key` turns all of them
-into one typed JAX key. Two places that draw from the same key must not draw the same numbers, so nobody uses
-the key as it is: `host_rng(key, "checks")` is a NumPy generator and `stream(key, "checks")` a JAX key that
-depend on the key, on the name (and the number of a repetition) and on nothing else.
+A user's key is a whole number, a JAX key (typed or raw), or None, which means 0; `as_key` makes a typed JAX
+key of it. Two places must not draw the same numbers from one key, so nobody uses the key directly:
+`host_rng(key, "checks")` is a NumPy generator and `stream(key, "checks")` a JAX key that depend only on the
+key and on the name (and the number of a repetition).
 
-JAX compiles a program before it makes the first key and another before it folds the first number in: half a
-second. Threefry-2x32 (Salmon et al. 2011) of one pair of numbers is microseconds of Python (`fold`);
-`tests/test_random.py` compares every bit with `jax.random`.
+JAX compiles programs to make the first key and to fold in the first number: half a second. `fold` is
+Threefry-2x32 (Salmon et al. 2011) in Python, microseconds for one pair of numbers; `tests/test_random.py`
+compares every bit with `jax.random`.
 """
 
 import hashlib
@@ -22,8 +22,8 @@ import numpy as np
 from jax.core import Tracer
 
 F = TypeVar("F", bound=Callable)
-Key = int | np.integer | np.ndarray | jax.Array  # whatever `as_key` takes, but None
-Stated = int | list[int]  # a key in a result, which gives the same streams when it is given again
+Key = int | np.integer | np.ndarray | jax.Array  # what `as_key` takes, but None
+Stated = int | list[int]  # a key in a result, which reproduces its streams
 _MOST = 2**32 - 1
 _HOW = f"give a whole number 0..{_MOST}, or a JAX key such as jax.random.key(0)"
 
@@ -34,7 +34,7 @@ def as_key(key: Any = None) -> jax.Array:
     >>> bool(as_key(7) == as_key(jax.random.PRNGKey(7))), bool(as_key() == as_key(0))
     (True, True)
     """
-    if isinstance(key, list):  # words as they stand in JSON; what is none is left for `_from_raw` to refuse
+    if isinstance(key, list):  # words from JSON; `_from_raw` refuses anything else
         key = np.asarray(key)
         if key.dtype.kind in "iu" and ((key >= 0) & (key <= _MOST)).all():
             key = key.astype(np.uint32)
@@ -76,7 +76,7 @@ def uniforms(key: Any, n: int) -> np.ndarray:
 
 
 def stated(key: Any = None) -> Stated:
-    """A user's key as results hold it: the whole number that makes it (0 for None), else its words.
+    """A user's key for a result: the whole number that makes it (0 for None), else its words.
 
     >>> stated(7), stated(), stated(jax.random.key(7)), stated(np.array([3, 7], np.uint32))
     (7, 0, 7, [3, 7])
@@ -86,14 +86,14 @@ def stated(key: Any = None) -> Stated:
 
 
 def key_words(key: Any) -> list[int]:
-    """The numbers inside a key; equal words are equal keys."""
+    """The words of a key; equal words are equal keys."""
     if type(key) is int and 0 <= key <= _MOST and is_default():
         return [0, key]  # no device is started for it
     return [int(word) for word in np.asarray(jax.random.key_data(as_key(key))).ravel()]
 
 
 def host_rng(key: Any, name: str, *numbers: int) -> np.random.Generator:
-    """NumPy generator of the stream `name` of a key, of its repetition `numbers` if there are many.
+    """NumPy generator of the stream `name` of a key, and of its repetition `numbers`.
 
     >>> a, b = host_rng(0, "checks").random(2), host_rng(0, "checks").random(2)
     >>> bool((a == b).all()), bool((a == host_rng(0, "votes").random(2)).any())
@@ -109,7 +109,7 @@ def stream(key: Any, name: str, *numbers: Any) -> jax.Array:
 
 
 def _folded(key: jax.Array, *numbers: Any) -> jax.Array:
-    """`jax.random.fold_in` of one number after the other; on the host where key and numbers are known."""
+    """`jax.random.fold_in` of several numbers; on the host where key and numbers are known."""
     words = words_of(key)
     if words is None or not all(isinstance(n, int | np.integer) and 0 <= n <= _MOST for n in numbers):
         for number in numbers:
@@ -127,13 +127,13 @@ def streams(key: Any, name: str, repetitions: int) -> list[jax.Array]:
 
 
 def _digest(name: str) -> list[int]:
-    """Two words of 32 bits that stand for a name, the same in every process."""
+    """Two words of 32 bits from a name, the same in every process."""
     found = hashlib.sha256(name.encode()).digest()
     return [int.from_bytes(found[k : k + 4], "little") for k in (0, 4)]
 
 
 def _from_raw(key: Any) -> jax.Array:
-    """A key from its words as jax.random.PRNGKey makes them."""
+    """A key from its words, as of jax.random.PRNGKey."""
     typed = isinstance(key, jax.Array) and jnp.issubdtype(key.dtype, jax.dtypes.prng_key)
     if not typed and key.dtype == np.uint32 and key.ndim == 1:
         try:
@@ -172,11 +172,10 @@ def words_of(key: Any) -> tuple[int, int] | None:
 
 
 def key_of(words: tuple[int, int]) -> jax.Array:
-    """A typed key of two words."""
     data: Any = np.array(words, np.uint32)
     return jax.random.wrap_key_data(data, impl=_IMPL)
 
 
 def is_default() -> bool:
-    """Whether new keys of JAX are of this generator."""
+    """Whether new keys of JAX are Threefry."""
     return jax.config.values["jax_default_prng_impl"] == _IMPL

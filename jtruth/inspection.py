@@ -55,7 +55,7 @@ class Inspection(Answer):
     agreement: float | None  # share of all label pairs of different labelers that agree; None without pairs
     coefficients: Mapping[str, Agreement]  # Krippendorff's alpha and others, with 95 % intervals; may be NaN
     findings: tuple[Check, ...]
-    notes: tuple  # what was said when the labels were read
+    notes: tuple  # how the labels were read
     next_steps: tuple[dict[str, str], ...]  # a command ("" for a sentence alone), and what it answers
 
     def blocks(self) -> Document:

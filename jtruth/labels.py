@@ -19,7 +19,6 @@ from jaxtyping import Bool, Int
 from jtruth import _validation as check
 from jtruth._arrays import is_concrete
 from jtruth._host import cross_table
-from jtruth._validation.words import number_of
 
 _PYTHON_ROWS = check.Source()  # rows of columns handed over in Python, counted from 0
 
@@ -54,7 +53,7 @@ class Labels:
     notes: tuple = ()  # sentences: what was left out or read in a special way
     inferred: tuple = ()  # "tasks", "classes": names in an order that nobody gave (first seen, alphabetical)
     scale: str = "nominal"  # of the classes; "ordinal": they are in order; "interval": numbers, `values`
-    self_agreement: Any = None  # what repeats said (see above); None without them
+    self_agreement: Any = None  # agreement with themselves (see above); None without them
 
     def __repr__(self) -> str:
         """One line."""
@@ -103,7 +102,7 @@ class Labels:
                 frequent label (of a tie the first given); "first" or "last" in order of rows; "keep", all
                 of them as independent evidence, which makes intervals too narrow; "error" refuses them.
             missing: "error" or "drop", for rows without a label (None, NaN, -1, or text such as "NA").
-            abstain: labels that say nothing, such as ["unsure"]: left out, counted and said.
+            abstain: labels that say nothing, such as ["unsure"]: left out and counted in a note.
             allow_unlabelled: accept samples without any label.
             scale: "nominal", "ordinal" (in the order of `classes`) or "interval" (classes are numbers). If
                 None: interval for numbers, ordinal for words of a common scale, otherwise nominal.
@@ -120,9 +119,7 @@ class Labels:
         labelled = labels._number("sample", labels.num_samples) > 0
         if tasks is None and not allow_unlabelled and not labelled.all():  # their only rows had no label
             lost = check.quoted(labels.task_names[i] for i in np.flatnonzero(~labelled))
-            number = np.count_nonzero(~labelled)
-            gone = number_of(number, "task has no label and was", "tasks have no label and were")
-            note = f"{gone} left out: {lost}."
+            note = check.bare_note(np.count_nonzero(~labelled), f": {lost}.")
             labels = replace(labels.restrict(np.flatnonzero(labelled)), notes=(*labels.notes, note))
         return labels._checked(allow_unlabelled)
 
@@ -404,10 +401,10 @@ class Labels:
     def _checked(self, allow_unlabelled: bool) -> "Labels":
         """Refuse samples without labels unless allowed; note labelers and classes that are never used."""
         check.none_unlabelled(self._number("sample", self.num_samples), self.tasks, allow_unlabelled)
-        labelers, classes = (
-            self._number("labeler", self.num_labelers), self._number("label", self.num_classes))  # fmt: skip
-        notes = check.unused(labelers, self.workers, "labelers gave no label")
-        notes += check.unused(classes, self.classes, "classes never occur")
+        given = self._number("labeler", self.num_labelers)
+        notes = check.unused(given, self.workers, *check.IDLE)
+        classes = self._number("label", self.num_classes)
+        notes += check.unused(classes, self.classes, *check.ABSENT)
         return replace(self, notes=self.notes + notes)
 
     def _number(self, axis: str, size: int) -> np.ndarray:

@@ -1,10 +1,10 @@
-"""Class posteriors: what the labels, and the prediction, say about the correct class (Su 2.2.2, 3.2).
+"""Class posteriors: the correct class given the labels, and the prediction (Su 2.2.2, 3.2).
 
-A noise model has turned the labels into `log_likelihood` (samples, classes). Bayes' rule with the class
-prior gives the *class posterior* rho, Su (21) = (41). If a classifier also predicted the samples, and errs
-independently of the labelers given the class, its conditional confusion matrix K adds one more factor:
-the *testing class posterior*, Su (10) and (25) (in whose first printed line P_D, P_FA stand for K). All of it
-in the log domain: the product of the probabilities of 1500 labels is 0 in float64.
+Bayes' rule with the noise model's `log_likelihood` (samples, classes) and the class prior gives the *class
+posterior* rho, Su (21) = (41). If a classifier also predicted the samples, and errs independently of the
+labelers given the class, its conditional confusion matrix K adds one factor: the *testing class posterior*,
+Su (10) and (25) (in whose first printed line P_D, P_FA mean K). Everything is in logs: the product of the
+probabilities of 1500 labels is 0 in float64.
 
 A sample whose labels are impossible under every class has no posterior. Outside of jit and vmap this is a
 ValueError that names the samples; inside the row is NaN: call `check_not_contradictory` before.
@@ -41,11 +41,10 @@ def class_posterior(log_likelihood: LogLikelihood, prior: Prior) -> Float[Array,
         ValueError: bad prior, or (for concrete input on one device) samples that are impossible under every
             class.
 
-    Example:
-        >>> rho = class_posterior(np.log([[.1, .9], [.5, .5]]), np.array([.7, .3]))
-        >>> print(np.round(np.asarray(rho, float), 3))
-        [[0.206 0.794]
-         [0.7   0.3  ]]
+    >>> rho = class_posterior(np.log([[.1, .9], [.5, .5]]), np.array([.7, .3]))
+    >>> print(np.round(np.asarray(rho, float), 3))
+    [[0.206 0.794]
+     [0.7   0.3  ]]
     """
     if log_likelihood.ndim != 2:
         raise ValueError(
@@ -68,19 +67,18 @@ def class_posterior_given_prediction(
     Args:
         log_likelihood: (samples, classes).
         prior: (classes,).
-        confusion: K, (classes, symbols), rows = true class, rows sum to 1. The predicted symbol need not be
-            a class: a score bin, a pair of predictions or "abstain" work in the same way.
+        confusion: K, (classes, symbols), rows = true class, rows sum to 1. The predicted symbol may also be a
+            score bin, a pair of predictions or "abstain".
         y_pred: (samples,) predicted symbol, 0..symbols-1.
 
     Raises:
         ValueError: bad prior, confusion or predictions, or (for concrete input) impossible samples.
 
-    Example:
-        >>> K = np.array([[.7, .3], [.2, .8]])
-        >>> rho = class_posterior_given_prediction(np.zeros((2, 2)), np.array([.5, .5]), K, np.array([1, 0]))
-        >>> print(np.round(np.asarray(rho, float), 3))
-        [[0.273 0.727]
-         [0.778 0.222]]
+    >>> K = np.array([[.7, .3], [.2, .8]])
+    >>> rho = class_posterior_given_prediction(np.zeros((2, 2)), np.array([.5, .5]), K, np.array([1, 0]))
+    >>> print(np.round(np.asarray(rho, float), 3))
+    [[0.273 0.727]
+     [0.778 0.222]]
     """
     if confusion.shape[0] != log_likelihood.shape[1]:
         raise ValueError(
@@ -96,9 +94,9 @@ def class_posterior_given_prediction(
 
 
 def validate_prior(prior, num_classes: int, classes: Sequence | None = None) -> np.ndarray:
-    """The prior as a (classes,) array of its own floating dtype, checked on the host.
+    """The prior as a checked (classes,) array of its own floating dtype, on the host.
 
-    A dict or Series is put into the order of the `classes`, by its keys; without names these are codes.
+    A dict or Series is sorted by its keys into the order of the `classes`, or of codes.
     """
     prior = np.asarray(by_class(prior, range(num_classes) if classes is None else classes))
     if prior.shape != (num_classes,):
@@ -109,7 +107,7 @@ def validate_prior(prior, num_classes: int, classes: Sequence | None = None) -> 
 
 
 def validate_confusion(confusion) -> np.ndarray:
-    """A (classes, symbols) confusion matrix, rows = true class, checked on the host like `validate_prior`."""
+    """A checked (classes, symbols) confusion matrix, rows = true class, on the host."""
     confusion = np.asarray(confusion)
     if confusion.ndim != 2:
         raise ValueError(f"confusion must have shape (classes, symbols), got {confusion.shape}")
@@ -152,15 +150,12 @@ def check_not_contradictory(
 
 
 @jax.jit
-def _normalised(
-    log_likelihood: Float[Array, "samples classes"], prior: Float[Array, " classes"]
-) -> Float[Array, "samples classes"]:
-    """(21): log prior + log-likelihood, normalised over the classes."""
+def _normalised(log_likelihood: LogLikelihood, prior: Prior) -> Float[Array, "samples classes"]:
     return jax.nn.softmax(log_likelihood + safe_log(prior)[None, :], axis=1)
 
 
 def _name(bad: np.ndarray, tasks: Sequence | None) -> str:
-    """What `some` makes of the samples: "3 sample(s) (0, 4, 9)", with task names where there are some."""
+    """Text such as "3 sample(s) (0, 4, 9)", with task names if there are any."""
     return f"{bad.size} sample(s) ({quoted(tasks[i] for i in bad) if tasks is not None else some(bad)})"
 
 

@@ -1,12 +1,12 @@
 """Simulated classifiers and labelers: Su section 5.1.
 
-Correct classes from the prior; a prediction for each sample from the row of its class in the desired
-conditional confusion matrix (5.1.1; the printed index y-hat of K is a slip for y); who labels what (5.1.2);
-and noisy labels from a noise model. Given its class, prediction and labels are independent (7).
+Correct classes are drawn from the prior; a prediction from the row of its class in the conditional confusion
+matrix (5.1.1; the printed index y-hat of K is a slip for y); who labels what (5.1.2); and noisy labels from a
+noise model. Given its class, prediction and labels are independent (7).
 
-Labeler t labels a sample with probability eta_t, and the whole set of labelers is redrawn until a sample has
-a label. `sample_participation` draws from that distribution without redrawing, so everything here has a fixed
-cost and runs under jit and vmap; `jax.vmap` over keys makes thousands of data sets at once.
+Labeler t labels a sample with probability eta_t, given that every sample has a label. `sample_participation`
+draws from that distribution without rejection, so everything here has a fixed cost and runs under jit and
+vmap; `jax.vmap` over keys makes thousands of data sets at once.
 """
 
 from functools import partial
@@ -31,12 +31,12 @@ Pair = tuple[float | int, float | int]
 
 
 class Simulated(NamedTuple):
-    """A simulated data set, with the truth and what it was drawn from."""
+    """A simulated data set, with the truth and its parameters."""
 
     y: Int[AnyArray, " samples"]  # correct classes
     y_pred: Int[AnyArray, " samples"]  # predicted symbols of the simulated classifier
     z: Int[AnyArray, "samples labelers"]  # noisy labels, -1 = none; at least one in every row
-    noise: NoiseModel  # what the noisy labels were drawn from
+    noise: NoiseModel  # of the noisy labels
     participation: Float[AnyArray, " labelers"]  # eta
 
     __repr__ = one_line
@@ -56,7 +56,7 @@ def simulate(
     *,
     mesh: Any = None,
 ) -> Simulated:
-    """Su 5.1: classes, predictions and noisy labels, all parameters given.
+    """Simulate classes, predictions and noisy labels with given parameters (Su 5.1).
 
     Args:
         key: a whole number or a JAX key.
@@ -65,21 +65,20 @@ def simulate(
         confusion: K, (classes, symbols): row y is the distribution of the prediction of a sample of class y.
             For two classes [[1 - p_FA, p_FA], [1 - p_D, p_D]].
         noise_model: distribution of the noisy labels given the class.
-        participation: eta, (labelers,): probability that a labeler labels a sample, before conditioning on
-            at least one label.
-        mesh: devices that share the samples, whose number they must divide; the draws are the same on any
-            number of devices (docs/many_devices.md).
+        participation: eta, (labelers,): probability that a labeler labels a sample, before conditioning on at
+            least one label.
+        mesh: devices that share the samples, whose number they must divide; the draws do not depend on it
+            (docs/many_devices.md).
 
     Raises:
         ValueError: bad prior, confusion matrix or participation, or sizes that do not match; no key; a mesh
             that does not divide the samples.
 
-    Example:
-        >>> from jtruth.noise import Symmetric
-        >>> K = np.array([[.7, .3], [.2, .8]])
-        >>> data = simulate(jax.random.key(0), 4, np.array([.8, .2]), K, Symmetric(.1, 2), np.array([1., .5]))
-        >>> data.z.shape, bool((data.z[:, 0] >= 0).all())
-        ((4, 2), True)
+    >>> from jtruth.noise import Symmetric
+    >>> K = np.array([[.7, .3], [.2, .8]])
+    >>> data = simulate(jax.random.key(0), 4, np.array([.8, .2]), K, Symmetric(.1, 2), np.array([1., .5]))
+    >>> data.z.shape, bool((data.z[:, 0] >= 0).all())
+    ((4, 2), True)
     """
     key, num_classes = as_key(key), noise_model.num_classes
     if is_concrete(prior):
@@ -108,9 +107,9 @@ def simulate_difficulty_fallibility(
     fallibility: Pair = (0.0, 0.4),
     participation: Pair = (0.0, 1.0),
 ) -> Simulated:
-    """The paper's simulator: difficulty, fallibility and participation are drawn too (Su 5.1.2).
+    """Simulate with random difficulty, fallibility and participation, as the paper does (Su 5.1.2).
 
-    The defaults are those of the main testing example, Su 5.2.1. For samples on several devices hand a
+    The defaults are those of the main testing example, Su 5.2.1. For samples on several devices pass a
     `DifficultyFallibility` to `simulate`.
 
     Args:
@@ -123,8 +122,8 @@ def simulate_difficulty_fallibility(
             labeler.
 
     Raises:
-        ValueError: bad prior or confusion matrix, a range that is not inside [0, 1], or a, b not positive;
-            no key.
+        ValueError: bad prior or confusion matrix, a range that is not inside [0, 1], or a, b not positive; no
+            key.
     """
     for name, (low, high) in (("fallibility", fallibility), ("participation", participation)):
         if not 0 <= low <= high <= 1:
@@ -138,10 +137,9 @@ def simulate_difficulty_fallibility(
 
 
 def sample_difficulty(key: Any, num_samples: int, a: float | int, b: float | int) -> Float[Array, " samples"]:
-    """Difficulties drawn from Beta(a, b); the parameters are Python numbers.
+    """Draw difficulties from Beta(a, b); the parameters are Python numbers.
 
-    For a = 1 or b = 1 (all of the paper's settings) the distribution function has a closed inverse, which
-    spares the rejection loops of the general draw.
+    For a = 1 or b = 1 (all of the paper's settings) the distribution function has a closed inverse.
     """
     if not (a > 0 and b > 0):
         raise ValueError(f"difficulty must be (a, b) of a beta distribution, both positive; got ({a}, {b})")
@@ -156,11 +154,10 @@ def sample_difficulty(key: Any, num_samples: int, a: float | int, b: float | int
 def sample_participation(
     key: Any, participation: Float[AnyArray, " labelers"], num_samples: int
 ) -> Bool[Array, "samples labelers"]:
-    """Who labels which sample: independent with probability eta_t, given that every sample has a label.
+    """Draw who labels which sample: independent with probability eta_t, given that every sample has a label.
 
-    The first labeler F who takes part has P(F = t) ~ eta_t prod_{s < t} (1 - eta_s); the labelers after F
-    are independent of the condition. This is the distribution of drawing again until a sample has a label,
-    exactly.
+    The first labeler F who takes part has P(F = t) ~ eta_t prod_{s < t} (1 - eta_s); the labelers after F are
+    independent of the condition.
     """
     _check_participation(participation)
     (eta,) = current(participation)
@@ -168,7 +165,7 @@ def sample_participation(
 
 
 def _check_participation(participation: Float[AnyArray, " labelers"]) -> None:
-    """ValueError unless participation is (labelers,), in [0, 1], and not 0 for everybody."""
+    """Check that participation is (labelers,), in [0, 1], and not 0 for all."""
     check_ndim(participation, "participation", (1,), "(labelers,)")
     if is_concrete(participation):
         eta = as_parameter(participation, "participation")
@@ -180,8 +177,8 @@ def _check_participation(participation: Float[AnyArray, " labelers"]) -> None:
 def to_labels(z: Int[AnyArray, "samples labelers"], num_classes: int) -> Labels:
     """Labels with samples x labelers entries, -1 where there is no label; works under jit and vmap.
 
-    `Labels.from_matrix` leaves the missing entries out, so its size depends on the data; here it is fixed.
-    For a batch of matrices use `jax.vmap(lambda z: to_labels(z, num_classes))(batch)`.
+    `Labels.from_matrix` leaves the missing entries out, so its size depends on the data. For a batch of
+    matrices use `jax.vmap(lambda z: to_labels(z, num_classes))(batch)`.
     """
     num_samples, num_labelers = z.shape
     sample = jnp.repeat(jnp.arange(num_samples, dtype=jnp.int32), num_labelers)
@@ -192,7 +189,7 @@ def to_labels(z: Int[AnyArray, "samples labelers"], num_classes: int) -> Labels:
 
 @partial(jax.jit, static_argnames=("num_samples", "rows"))
 def _draw_all(key, prior, confusion, eta, noise_model: NoiseModel, *, num_samples: int, rows: Any = None):
-    """(y, y_pred, z), compiled as a whole; `rows` says where each sample's are drawn."""
+    """(y, y_pred, z), compiled as a whole; `rows` is the sharding of the samples."""
     key_y, key_pred, key_mask, key_z = jax.random.split(key, 4)
     y = draw_rows(key_y, jnp.broadcast_to(prior, (num_samples, prior.shape[0])))
     y_pred = draw_rows(key_pred, confusion[y])
@@ -206,10 +203,9 @@ def _draw_participation(
     key: PRNGKeyArray, eta: Float[Array, " labelers"], *, num_samples: int
 ) -> Bool[Array, "samples labelers"]:
     num_labelers = eta.shape[0]
-    nobody = jnp.cumsum(jnp.log1p(-eta))  # log P(labelers 0..t all absent)
-    before = jnp.concatenate([jnp.zeros((1,), eta.dtype), nobody[:-1]])
+    absent = jnp.cumsum(jnp.log1p(-eta))  # log P(labelers 0..t all absent)
+    before = jnp.concatenate([jnp.zeros((1,), eta.dtype), absent[:-1]])
     key_first, key_later = jax.random.split(key)
-    # Relative to the largest, as all may be tiny.
     log_first = jnp.log(eta) + before
     dist = jnp.exp(log_first - log_first.max())
     first = draw_rows(key_first, jnp.broadcast_to(dist, (num_samples, num_labelers)))[:, None]

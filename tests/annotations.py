@@ -1,12 +1,11 @@
-"""The annotations of jtruth, executed: in every test, on the first calls of every function.
+"""Run-time checks of the annotations of jtruth, on the first calls of every function in every test.
 
 The option `--jaxtyping-packages` in pyproject.toml wraps every function of jtruth, so that arguments and
-result are compared with their annotations. A check costs some 50 microseconds, which is much inside a sampler
-that calls a function 20 000 times (it was a quarter of the time of all tests), and call 20 000 tells no more
-than the first few. So a function is checked until it has been called `FIRST` times in a test, and again from
-the next test on. A function inside another one is a new one at every call of that; wrapping it costs a
-millisecond, so only the first of a test are. Where nobody says that a test begins (doctests have no conftest)
-every call is checked.
+result are compared with their annotations. A check costs about 50 microseconds, too much inside a sampler
+that calls a function 20 000 times (a quarter of the time of all tests). So a function is checked until it has
+been called `FIRST` times in a test, and again from the next test on. A function inside another one is new at
+every call of that; wrapping it costs a millisecond, so only the first of a test are wrapped. Without a
+conftest that marks the start of a test (doctests) every call is checked.
 """
 
 import functools

@@ -1,12 +1,12 @@
-"""What every test runs under: float64, no silent promotion, and executed annotations.
+"""Settings of all tests: float64, no silent promotion, and run-time checks of annotations.
 
-JAX is told to refuse rank promotion (`x + y` with shapes (3,) and (2, 3)) and dtype promotion (int + float
-arrays), because both hide mistakes. The option `--jaxtyping-packages` in pyproject.toml turns the shape
-annotations of `jtruth` into checks made by beartype (`tests/annotations.py`); it works only as long as
-nothing imports `jtruth` before the tests do, so this file must not import it at module level.
+JAX refuses rank promotion (`x + y` with shapes (3,) and (2, 3)) and dtype promotion (int + float arrays),
+because both hide mistakes. The option `--jaxtyping-packages` in pyproject.toml turns the shape annotations of
+`jtruth` into checks by beartype (`tests/annotations.py`); it works only if nothing imports `jtruth` before
+the tests do, so this file must not import it at module level.
 
-Users do not have these checks. A test of what a user is told about an argument of the wrong shape or type
-therefore takes the fixture `as_installed`, which switches them off for that test:
+Users do not have these checks. A test of an error message about an argument of the wrong shape or type
+therefore uses the fixture `as_installed`, which switches them off for that test:
 
     def test_prior_of_the_wrong_length(as_installed):
         with pytest.raises(ValueError, match="3 numbers but there are 2 classes"):

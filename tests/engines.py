@@ -1,4 +1,4 @@
-"""Tables that an engine holds, of Polars and DuckDB, for tests of what they are read as."""
+"""Tables in Polars and DuckDB, for tests of reading from them."""
 
 import polars as pl
 import pytest

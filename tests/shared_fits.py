@@ -1,7 +1,4 @@
-"""A model is fitted once to the same labels: tests look at many faces of one answer.
-
-The conftest of a folder imports the fixture.
-"""
+"""Fixtures: each model is fitted once to the same labels; the conftest of a folder imports them."""
 
 import inspect
 import pickle

@@ -1,4 +1,4 @@
-"""The source of the package and the Python of its pages, for all tests that look at them."""
+"""The source of the package and the Python of its pages, for the tests that inspect them."""
 
 import ast
 import re

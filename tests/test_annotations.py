@@ -1,4 +1,4 @@
-"""The executed annotations fire, in every test anew."""
+"""The run-time checks of annotations work, in every test anew."""
 
 import jax.numpy as jnp
 import pytest

@@ -1,8 +1,8 @@
-"""Formulas of docs/papers/beyond.md, computed as they are written there, beside enumeration and jtruth.
+"""Formulas of docs/papers/beyond.md, computed as written there, beside enumeration and jtruth.
 
-What stands in other tests (the page names them) is not repeated; here are the arguments that a reader would
-have to take on trust: errors of convolution and of the Fourier transform, the example that is not identified,
-the bound of the flat part, and that the evidence by tempering is unbiased.
+Other tests that the page names are not repeated; here are the remaining claims: errors of convolution and of
+the Fourier transform, the unidentified example, the bound of the flat part, and that the evidence by
+tempering is unbiased.
 """
 
 import itertools

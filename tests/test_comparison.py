@@ -1,6 +1,6 @@
-"""Model comparison: PSIS-LOO against exact leave-one-out, differences, export, and what is refused.
+"""Model comparison: PSIS-LOO against exact leave-one-out, differences, export, and refusals.
 
-One NUTS program (the pooled model) serves the fast tests; the rival is a fit of the Gibbs sampler.
+One NUTS program (the pooled model) serves the fast tests; the alternative is a fit of the Gibbs sampler.
 """
 
 import itertools
@@ -193,7 +193,7 @@ def test_bad_terms_are_named(pooled, gibbs, monkeypatch):
     monkeypatch.setattr("jtruth.learning.annotation.bayes.evidence_of", lambda fit, key: None)
     compared = compare_models(pooled.labels, key=jax.random.key(0), models=[pooled, gibbs])
     text = " ".join(compared.warnings)
-    assert "pooled: 1 of 12 samples have Pareto k above 0.70 (worst 0.90 at sample 4)" in text
+    assert "pooled: 1 of 12 samples has Pareto k above 0.70 (worst 0.90 at sample 4)" in text
     assert "unreliable" in compared.verdict
 
 

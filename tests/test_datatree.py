@@ -1,7 +1,7 @@
-"""Fits in ArviZ: summary, loo and compare work on every fit, and numbers arrive as they are.
+"""Fits in ArviZ: summary, loo and compare work on every fit, with unchanged numbers.
 
 The page docs/your_own_model.md is run once; its fit is the only one by NUTS here. Draws of the shipped models
-are made up: what ArviZ does with names of dimensions does not depend on where draws come from.
+are random numbers: ArviZ's dimension names do not depend on them.
 """
 
 from itertools import product

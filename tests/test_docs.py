@@ -1,4 +1,4 @@
-"""The site's pages: code that runs, links that lead somewhere, names that exist, every public name listed."""
+"""The site's pages: code that runs, links and names that exist, every public name listed."""
 
 import ast
 import importlib

@@ -1,4 +1,4 @@
-"""Files that jtruth writes: nothing is lost by a kill, a full disk or a second process."""
+"""Files written by jtruth survive a kill, a full disk or a second process."""
 
 import csv
 import errno

@@ -1,8 +1,8 @@
-"""How large the house is, and that nobody keeps what nobody uses: numbers that may only fall.
+"""The size of the package, and exported names that nobody uses: limits that may only fall.
 
-A name that a room exports is used where another file of the package, a page, a notebook, a benchmark or the
-README says it; tests and pages made from the source do not count. A type may also be what an exported
-function takes or returns. Whoever makes one of the numbers smaller writes the new one here.
+A name that a module exports is used where another file of the package, a page, a notebook, a benchmark or the
+README has it; tests and pages made from the source do not count. A type may also be an argument or result of
+an exported function. A change that makes one of the numbers smaller writes the new one here.
 """
 
 import ast

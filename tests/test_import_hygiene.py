@@ -1,4 +1,4 @@
-"""What `import jtruth` costs and touches, seen from a fresh process; annotations are executed here."""
+"""Cost and side effects of `import jtruth`, in a fresh process; annotations are executed here."""
 
 import ast
 import json

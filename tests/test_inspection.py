@@ -1,4 +1,4 @@
-"""A first look at labels: counts and agreement against definitions, findings, and files of other shapes."""
+"""`inspect_labels`: counts and agreement against definitions, findings, and files of other shapes."""
 
 import itertools
 import json

@@ -1,4 +1,4 @@
-"""`climb` where gains are smaller than what rounding does to the objective: steps and drops by hand."""
+"""`climb` where gains are smaller than the rounding of the objective: steps and drops by hand."""
 
 import jax.numpy as jnp
 import numpy as np

@@ -1,4 +1,4 @@
-"""What a JAX user composes (docs/jax.md): under jit, vmap and grad, float32 and float64, on eight devices."""
+"""The JAX functions of docs/jax.md: under jit, vmap and grad, float32 and float64, on eight devices."""
 
 import itertools
 import os

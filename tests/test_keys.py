@@ -1,4 +1,4 @@
-"""A whole number is a key wherever users give one: the same answer as from the JAX key of that number."""
+"""A whole number is accepted as a key everywhere, with the answer of the JAX key of that number."""
 
 import dataclasses
 import importlib

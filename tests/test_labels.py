@@ -1,4 +1,4 @@
-"""Labels: factories and what they refuse, views, selections, and invariances."""
+"""Labels: factories and their errors, views, selections, and invariances."""
 
 import itertools
 from dataclasses import replace
@@ -107,7 +107,7 @@ BAD = [
     ),
     (long(repeats="drop"), "repeats must be one of 'majority', 'first', 'last', 'keep', 'error'"),
     (long(missing="ignore"), "missing must be one of 'error', 'drop'; got 'ignore'"),
-    (long(tasks=["x", "q", "y"]), "1 of 3 samples have no label: 'q'. Leave them out, or set"),
+    (long(tasks=["x", "q", "y"]), "1 of 3 samples has no label: 'q'. Leave them out, or set"),
     (long(label=[None, None], missing="drop"), "no label is given: name all classes"),
     (lambda: Labels.from_matrix([[0, 2]], 2), "z[0, 1] is 2, not a class code 0..1 (1 such"),
     (lambda: Labels.from_matrix([[0, -2]], 2), "z[0, 1] is -2, not a class code"),
@@ -117,7 +117,7 @@ BAD = [
     (lambda: Labels.from_matrix(np.zeros((0, 3), int), 2), "got shape (0, 3)"),
     (lambda: Labels.from_matrix([["no"]], 2), "z[0, 0]: label 'no' is not a whole number 0..1"),
     (lambda: Labels.from_matrix([[0]], 1), "num_classes must be at least 2; got 1"),
-    (lambda: Labels.from_matrix([[0], [-1]], 2), "1 of 2 samples have no label: 1"),
+    (lambda: Labels.from_matrix([[0], [-1]], 2), "1 of 2 samples has no label: 1"),
     (
         lambda: Labels.from_frame(pd.DataFrame({"item": [1]})),
         "no columns 'task', 'worker', 'label'; the columns are 'item'. "
@@ -210,7 +210,7 @@ def test_missing_labels_are_dropped_only_on_request_and_counted():
     assert dropped.notes == (
         "2 of 4 rows have no label and were left out (missing='drop').",
         "2 tasks have no label and were left out: 'y', 'z'.",
-        "1 labelers gave no label: 'u'.",
+        "1 labeler gave no label: 'u'.",
     )
     kept = Labels.from_long(*columns, missing="drop", allow_unlabelled=True)
     assert kept.tasks == ("x", "y", "z") and kept.labels_per_sample().tolist() == [2, 0, 0]
@@ -218,7 +218,7 @@ def test_missing_labels_are_dropped_only_on_request_and_counted():
 
 def test_unused_classes_are_noted():
     labels = Labels.from_long([1, 2], [1, 1], [0, 2], classes=["a", "b", "c"])
-    assert labels.notes == ("1 classes never occur: 'b'.",)
+    assert labels.notes == ("1 class never occurs: 'b'.",)
 
 
 def test_from_matrix_takes_other_marks_of_missing():
@@ -428,7 +428,8 @@ def test_labels_that_say_nothing_are_left_out_and_counted():
         assert labels.classes == ("no", "yes") and labels.num_labels == 2 and labels.tasks == ("a", "b")
         said = " ".join(labels.notes)
         assert "3 of 5 labels are abstentions ('Unsure', 'skip', 'unsure') and were left out." in said
-        assert "1 tasks have no label" in said and "missing='drop'" not in said
+        assert "1 task has no label and was left out" in said and "1 labeler gave no label" in said
+        assert "missing='drop'" not in said
     with pytest.raises(ValueError, match="no label"):  # missing is another thing
         Labels.from_long(task, worker, [*label[:4], None], abstain=["unsure", "skip"])
 

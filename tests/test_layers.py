@@ -1,13 +1,12 @@
-"""The import direction of the package, read from its source files.
+"""The import direction of the package, from its source files.
 
-A part (a folder or a file directly under `jtruth/`) may import parts of lower layers and itself; parts of
-the same layer never import each other. Nobody imports another part's private file or private name, no files
-import each other in a circle, and no public function is named like a file of its own package (it would hide
-it). Functions have at most eight arguments but for those named here, and nothing is
-asserted: errors are raised. NumPyro and matplotlib are behind a door each, data frame libraries and scikit-
-learn are never needed to import anything, and `__init__.py` files hold names only (the root's also the two
-functions that import a name when it is first used). Every rule is also shown to fire: small package trees
-with one violation each are checked in `test_violation_is_found`.
+A part (a folder or a file directly under `jtruth/`) may import parts of lower layers and itself; parts of the
+same layer never import each other. Nobody imports another part's private file or private name, no files
+import each other in a circle, and no public function has the name of a file of its own package (it would hide
+it). Functions have at most eight arguments but for those named here, and errors are raised, not asserted.
+NumPyro and matplotlib are imported in few files, data frame libraries and scikit-learn only inside functions,
+and `__init__.py` files have names only (the root's also the two functions for lazy imports). Every rule is
+tested on small package trees with one violation each (`test_violation_is_found`).
 """
 
 import ast

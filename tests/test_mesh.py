@@ -1,4 +1,4 @@
-"""One device against four (forced on the host, in one other process): the same numbers, filled up or not."""
+"""One device against four (forced on the host, in one other process): the same numbers, padded or not."""
 
 import json
 import os

@@ -1,6 +1,6 @@
-"""Names that look alike or cannot be seen, wrong columns, containers of the wrong kind: one sentence each.
+"""Error messages for similar or invisible names, wrong columns, and containers of the wrong kind.
 
-And the names of jtruth itself: the same word is the same thing.
+And the names of jtruth itself: a word has one meaning.
 """
 
 import ast

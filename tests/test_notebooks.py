@@ -1,4 +1,4 @@
-"""Every notebook runs without a warning, and is stored with the pictures of its code and without noise."""
+"""Every notebook runs without a warning, and is stored with current pictures and without noise."""
 
 import os
 import re

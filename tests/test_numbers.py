@@ -1,7 +1,7 @@
 """Numbers of README.md and of the pages are those that a benchmark measured, or that a command prints.
 
-An entry names a sentence of a page and the row of a benchmark's head comment that it stands on; whoever
-changes one of them meets the other. What can be computed here is computed.
+An entry names a sentence of a page and the row of a benchmark's head comment that it comes from, so that they
+change together. Whatever can be computed here is computed.
 """
 
 import ast

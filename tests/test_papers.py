@@ -1,6 +1,6 @@
-"""The pages of the four papers: nothing is left out, heads count what they hold, some cells are computed.
+"""The pages of the four papers: nothing is left out, heads count their cells, some cells are computed.
 
-Committed results are read; what is computed here takes seconds.
+Committed results are read; computations here take seconds.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Pictures hold what they should: the posterior, the true value, names on the axes; and what answers say."""
+"""Pictures: the posterior, the true value, names on the axes; and the pictures of answers."""
 
 from dataclasses import replace
 
@@ -20,12 +20,11 @@ from jtruth.evaluation.labelers import LabelerReport
 from jtruth.evaluation.parts import Assumption, Check
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.plots._parts import title
-from jtruth.plots.joint import _joint_regions
+from jtruth.plots.dists import _joint_regions
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import DensityEstimate, PmfEstimate
-from jtruth.tables.joint import JointDensity, JointEstimate
 from jtruth.tables.metrics import METRICS
-from jtruth.tables.posterior import RangeEstimate
+from jtruth.tables.posterior import JointDensity, JointEstimate, RangeEstimate
 from jtruth.testing import curve_density
 from jtruth.testing.binary.empirical_bayes import point_estimate
 from jtruth.testing.steps import FixedPoint
@@ -138,7 +137,7 @@ def test_metrics(results):
     result = results["bayes"]
     ax = plots.plot_metrics(result, ideal={"accuracy": 0.85})
     names = [text.get_text() for text in ax.get_yticklabels()]
-    assert names == ["accuracy", "precision", "recall", "false alarms", "F1"]
+    assert names == ["accuracy", "precision", "recall", "false positive rate (FPR)", "F1"]
     rows = -np.arange(5)
     means = [dist.mean for dist in result.metrics.values()]
     np.testing.assert_allclose(marks(ax, "o"), np.stack([means, rows], 1))

@@ -1,4 +1,4 @@
-"""The positive class: the meaning of names in any order, else a given order, else the rarer; always said."""
+"""The positive class: by the meaning of names in any order, else a given order, else the rarer; reported."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Two processes on this machine, each with a shard of the labels: what one process with all of them gives."""
+"""Two processes on this machine, each with a shard of the labels, against one process with all of them."""
 
 import json
 import os

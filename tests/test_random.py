@@ -1,4 +1,4 @@
-"""Keys as users give them, and streams that nobody shares by accident."""
+"""Keys as users pass them, and streams that are never shared by accident."""
 
 import ast
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Scales of classes: where an order or distances come from, and that answers use nothing else."""
+"""Scales of classes: sources of orders and distances, and answers that use nothing else."""
 
 import itertools
 
@@ -111,7 +111,7 @@ def test_a_type_of_column_says_the_order_and_the_classes():
     for frame in _kinds(values, order):
         labels = Labels.from_frame(frame)
         assert (labels.scale, labels.classes, labels.values) == ("ordinal", tuple(order), None)
-        assert labels.label.tolist() == [2, 0, 0] and "never occur: 'mid'" in labels.notes[-1]
+        assert labels.label.tolist() == [2, 0, 0] and "never occurs: 'mid'" in labels.notes[-1]
         assert Labels.from_frame(frame, scale="nominal").scale == "nominal"
     same = {name: name for name in ("task", "worker", "label")}
     assert lazy_patterns(frame, same, None, "error")[2] == tuple(order)

@@ -1,5 +1,4 @@
-"""Su 5.1: every distribution that the simulator draws from, by exact probabilities and by batches of data
-sets."""
+"""Su 5.1: every distribution of the simulator, by exact probabilities and by batches of data sets."""
 
 import itertools
 

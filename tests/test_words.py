@@ -1,6 +1,6 @@
-"""What people read: every literal of the package, and the screens, helps and errors of the commands.
+"""Texts for users: every literal of the package, and the screens, helps and errors of the commands.
 
-The words of the field in whole sentences, none cut: `BANNED` is the one list of words that are not.
+Whole sentences in the words of the field; `BANNED` is the one list of words to avoid.
 """
 
 import ast

@@ -7,6 +7,8 @@ value is never a class, and every message says where the trouble is, what was fo
 
 from jtruth._validation.classes import by_class, class_codes, class_names, encode_classes, inferred_classes
 from jtruth._validation.coded import (
+    ABSENT,
+    IDLE,
     check_entries,
     collapse_rows,
     distinct_indices,
@@ -18,7 +20,7 @@ from jtruth._validation.coded import (
     row_codes,
     unused,
 )
-from jtruth._validation.columns import encode_columns, frame_columns, frame_order, matrix_entries
+from jtruth._validation.columns import bare_note, encode_columns, frame_columns, frame_order, matrix_entries
 from jtruth._validation.ids import (
     MISSING_TEXT,
     Aligned,

@@ -189,8 +189,8 @@ def keep_one_label_each(
     which = "most frequent" if repeats == "majority" else repeats
     more = f" {number_of(ties, 'tie')} went to the earliest label." if ties else ""
     more = more if ordered else " Ties go to the first class, because these rows have no order."
-    said = f"{number_of(extra, 'repeated label')}: the {which} per labeler and sample counts"
-    return rows[kept], (f"{said} (repeats={repeats!r}).{more}",), own
+    text = f"{number_of(extra, 'repeated label')}: the {which} per labeler and sample counts"
+    return rows[kept], (f"{text} (repeats={repeats!r}).{more}",), own
 
 
 def has_duplicates(key: np.ndarray) -> bool:
@@ -276,10 +276,14 @@ def none_unlabelled(number: np.ndarray, names: tuple | None, allowed: bool) -> N
         raise ValueError(f"{part_of(bare.size, number.size, 'sample')} no label: {advice}")
 
 
-def unused(number: np.ndarray, names: tuple | None, what: str) -> tuple:
-    """A note about labelers or classes that do not occur, if there are any."""
+IDLE = "labeler gave no label", "labelers gave no label"
+ABSENT = "class never occurs", "classes never occur"
+
+
+def unused(number: np.ndarray, names: tuple | None, one: str, many: str) -> tuple:
+    """A note about labelers or classes that do not occur, if there are any, in words for one and for many."""
     none = np.flatnonzero(number == 0)
-    return (f"{none.size} {what}: {_named(none, names)}.",) if none.size else ()
+    return (f"{number_of(none.size, one, many)}: {_named(none, names)}.",) if none.size else ()
 
 
 def _named(indices: np.ndarray, names: tuple | None) -> str:

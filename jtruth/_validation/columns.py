@@ -17,7 +17,7 @@ from scipy.special import bdtrc
 
 from jtruth._validation import ids
 from jtruth._validation.classes import check_labelers, encode_classes, inferred_classes
-from jtruth._validation.coded import REPEATS, Coded, different, keep_one_label_each, unused
+from jtruth._validation.coded import ABSENT, IDLE, REPEATS, Coded, different, keep_one_label_each, unused
 from jtruth._validation.scale import scale_of
 from jtruth._validation.words import (
     LOOK,
@@ -110,13 +110,18 @@ def _silent(label: Sequence, abstain: Iterable) -> tuple[set, tuple[str, ...]]:
     return silent, (f"{part_of(number, len(label), 'label', *verbs)} left out.",)
 
 
+def bare_note(number: int | np.integer, end: str = ".") -> str:
+    """What is said of tasks whose only rows had no label."""
+    return f"{number_of(number, 'task has no label and was', 'tasks have no label and were')} left out{end}"
+
+
 def _without_label(lost: int | np.integer, rows: int) -> str:
     gone = part_of(lost, rows, "row", "has no label and was", "have no label and were")
     return f"{gone} left out (missing='drop')."
 
 
 def frame_columns(frame: Any, columns: dict[str, str]) -> tuple[tuple, Source | None, tuple[str, ...]]:
-    """Columns of any data frame narwhals can read, where they came from if an engine, and what is said."""
+    """Columns of any data frame narwhals can read, where they came from if an engine, and notes."""
     table = ids.read_frame(frame, lazy=True)
     if hasattr(table, "collect"):
         return *lazy_columns(table, columns), ()
@@ -260,10 +265,9 @@ def lazy_patterns(
     some, lost = length > 0, rows - int((length * number).sum())
     notes += (_without_label(lost, rows),) * (lost > 0)
     labeler, label, bare = labeler[labelled], label[labelled], int(number[~some].sum())
-    notes += unused(np.bincount(labeler, minlength=len(workers)), workers, "labelers gave no label")
-    notes += unused(np.bincount(label, minlength=len(names)), names, "classes never occur")
-    gone = number_of(bare, "task has no label and was", "tasks have no label and were")
-    notes += (f"{gone} left out.",) * (bare > 0)
+    notes += unused(np.bincount(labeler, minlength=len(workers)), workers, *IDLE)
+    notes += unused(np.bincount(label, minlength=len(names)), names, *ABSENT)
+    notes += (bare_note(bare),) * (bare > 0)
     return (labeler, label, length[some], number[some]), workers, names, notes
 
 

@@ -134,7 +134,7 @@ def check_not_negative(value: Any, name: str) -> None:
 
 
 def check_positive(value: Any, name: str, what: str, *, size: int | None = None, least: float = 0.0) -> None:
-    """Numbers, `size` of them if said, that are finite and above 0, or at least `least`; `what` they are."""
+    """Finite numbers, `size` of them unless None, above 0 or at least `least`; `what` they are."""
     numbers = np.atleast_1d(np.asarray(value, np.float64))
     good = np.isfinite(numbers) & (numbers >= least if least else numbers > 0)
     if not good.all() or numbers.shape != (numbers.size if size is None else size,):

@@ -43,7 +43,7 @@ ASKED, MEANING = "as asked", "by its meaning"
 
 
 def positive_of(labels: Any, positive: Any = None, gold: np.ndarray | None = None) -> tuple[int, str]:
-    """Code of the positive class of `Labels` (by name or code, if somebody said it), and how it was chosen.
+    """Code of the positive class of `Labels` (by name or code, if it is given), and how it was chosen.
 
     The rarer class is the rarer one among 20 or more of the samples of known class (`gold`, -1 where
     unknown), else among the labels. ValueError: no such class.

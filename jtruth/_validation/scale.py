@@ -64,10 +64,10 @@ _HOW_TO = (
 def scale_of(
     names: Iterable[str], scale: str | None = None, named: bool = False
 ) -> tuple[str, tuple[str, ...], tuple[float, ...] | None, tuple[str, ...]]:
-    """The scale of classes, their names in order, their numbers if it is interval, and what is to be said.
+    """The scale of classes, their names in order, their numbers if it is interval, and notes.
 
-    `scale` is what somebody said it is; None proposes one. `named`: somebody gave the order of the names,
-    which is kept. Refused are an order that nobody gave, and distances of words.
+    `scale` is what the user declared; None proposes one. `named`: the user gave the order of the names,
+    which is kept. Refused are an order that is unknown, and distances of words.
 
     >>> scale_of(["high", "low", "medium"])[:2], scale_of(["10", "9"])[:3]
     (('ordinal', ('low', 'medium', 'high')), ('interval', ('9', '10'), (9.0, 10.0)))

@@ -285,7 +285,7 @@ def _any_table(file: File, sep: str, notes: tuple[str, ...] = (), spaced: bool =
 def rows_table(
     rows: Sequence[Sequence[str]], source: Source, file: File, sep: str = ",", notes: tuple[str, ...] = ()
 ) -> TextTable:
-    """A table of rows of text, the names of columns first; empty rows and titles are skipped and said."""
+    """A table of rows of text, the names of columns first; empty rows and titles are skipped, with notes."""
     full = [k for k, row in enumerate(rows) if "".join(row).strip(" \t")]
     titles = full[: _titles([rows[k] for k in full[:5]])]
     notes += tuple(f"{source.at([k])} is a title and was skipped: {brief(rows[k][0], 60)}." for k in titles)

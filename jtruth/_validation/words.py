@@ -3,7 +3,7 @@ r"""Words for messages: short lists, where an entry stands, and text of stranger
 A class called "\x1b[2J" clears the screen of whoever prints it: names go through `plain` where text is made,
 and what the command line prints through `escaped`. Two names that a reader takes for one ("Yes" and "yes", a
 zero-width space) split a class or a labeler in two, and every number after that is wrong. What cannot be
-seen, and classes that are equal as numbers, are refused; other look-alikes are kept and said.
+seen, and classes that are equal as numbers, are refused; other look-alikes are kept, with a note.
 """
 
 import re
@@ -63,8 +63,8 @@ def number_of(number: SupportsIndex, noun: str, plural: str = "") -> str:
 
 def part_of(part: SupportsIndex, whole: SupportsIndex, noun: str, verb: str = "has", verbs: str = "") -> str:
     """How many of all: "1 of 5 rows has", "2 of 5 rows have"."""
-    said = verb if part == 1 else verbs or {"has": "have", "is": "are"}[verb]
-    return f"{part} of {number_of(whole, noun)} {said}"
+    word = verb if part == 1 else verbs or {"has": "have", "is": "are"}[verb]
+    return f"{part} of {number_of(whole, noun)} {word}"
 
 
 def number_in(text: str) -> float:

@@ -98,13 +98,10 @@ def _left(document: Document, notes: int, width: int, words: Words) -> list[str]
     names = [f"{title[0].lower()}{title[1:]}" for title in titles if title]
     names += [number_of(notes, "more note")] if names and notes > 0 else []
     start, shown = f"More with {words('summary(full=True)')}: ", len(names)
-    while shown and size(text := f"{start}{_named(names, shown)}.") > width:
+    said = lambda: f"{start}{', '.join(names[:shown])}{' and more' * (shown < len(names))}."  # noqa: E731
+    while shown and size(said()) > width:
         shown -= 1
-    return [text] if shown else []
-
-
-def _named(names: list[str], shown: int) -> str:
-    return ", ".join(names[:shown]) + " and more" * (shown < len(names))
+    return [said()] if shown else []
 
 
 def _doubt(document: Document) -> list[Note]:
@@ -112,7 +109,7 @@ def _doubt(document: Document) -> list[Note]:
 
 
 def _most_important(document: Document) -> list[Note]:
-    """Notes of a brief answer: misfits in one sentence, and none that the answer or an alarm says already."""
+    """Notes of a brief text: failed checks in one sentence, and none that is shown elsewhere."""
     quiet = {"alarm", "good", *(["bad"] if document.doubt else [])}
     notes = [
         note
@@ -120,7 +117,7 @@ def _most_important(document: Document) -> list[Note]:
         if note.sign not in quiet
         and note.text not in document.sentence
         and note.text != document.next
-        and not (note.sign == "say" and isinstance(note.data, dict))  # a check that asks for nothing
+        and not (note.sign in ("say", "open") and isinstance(note.data, dict))  # a check asks for nothing
         and not (" ask " in document.next and "ask_next" in note.text)  # the next command does that
     ]
     return sorted([*_doubt(document), *notes], key=lambda note: list(SIGNS).index(note.sign))

@@ -60,10 +60,14 @@ _NEVER = 1e-8  # probability of omitted answers, relative to the largest uncerta
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Influence:
-    """Gradients of all possible answers, and what they act on."""
+    """Gradients of all possible answers, and what they act on.
 
-    changes: Float[np.ndarray, "samples answers parameters"]  # g
-    aims: Float[np.ndarray, "samples answers parameters"]  # b: the same of the risk that is believed
+    Of a linear model they are slopes in its outputs times the sample's inputs (1, x), and are kept as such.
+    """
+
+    slopes: Float[np.ndarray, "samples answers outputs"]  # of g
+    aimed: Float[np.ndarray, "samples answers outputs"]  # of b: the same of the risk that is believed
+    inputs: Float[np.ndarray, "rows inputs"]  # of each sample; one row with a 1 where slopes are gradients
     gap: Float[np.ndarray, " parameters"]  # r: gradient of that risk now
     chance: Float[np.ndarray, "samples answers"]  # p(answer | labels, features)
     inverse: Float[np.ndarray, "parameters parameters"]  # H^-1
@@ -73,39 +77,61 @@ class Influence:
     __repr__ = one_line
 
     @property
+    def changes(self) -> Float[np.ndarray, "samples answers parameters"]:
+        """g."""
+        return _spread(self.inputs, self.slopes)
+
+    @property
+    def aims(self) -> Float[np.ndarray, "samples answers parameters"]:
+        """b."""
+        return _spread(self.inputs, self.aimed)
+
+    @property
     def falls(self) -> Float[np.ndarray, " samples"]:
         """Expected fall of the risk by asking for each sample."""
-        (own, turned), mean_aim = self.moved, self.expected[1]
-        rest = np.einsum("ip,ip->i", self.gap - mean_aim, turned)
-        return np.bincount(self.possible[0], own, len(self.chance)) + rest
+        own, cross, turned = self.moved
+        return own - cross + turned @ self.gap
 
     @cached_property
     def batches(self) -> dict[bytes, list[int]]:
         """What `best_batch` has chosen, by the factors of the falls."""
         return {}
 
-    @cached_property
-    def moved(self) -> tuple[np.ndarray, np.ndarray]:
-        """(b - g / 2)' H^-1 g of every answer that may come, and E[g] H^-1 of every sample."""
-        _, weighted, aimed = self.possible
-        return np.einsum("np,np->n", aimed, weighted @ self.inverse), self.expected[0] @ self.inverse
+    def of_outputs(self, root: Float[np.ndarray, "parameters k"]) -> Float[np.ndarray, "rows outputs k"]:
+        """What slopes are multiplied by, for g' root."""
+        rows, inputs = self.inputs.shape
+        return (self.inputs @ root.reshape(inputs, -1)).reshape(rows, -1, root.shape[1])
 
     @cached_property
-    def possible(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """For every possible answer: its sample, g, and b - g / 2, times the root of its probability."""
+    def moved(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Of every sample: E[(b - g / 2)' H^-1 g], E[b]' H^-1 E[g] and E[g] H^-1."""
+        (weighted, half), (mean, mean_aim) = self.possible, self.expected
+        turning = self.of_outputs(self.inverse)
+        rows, outputs, _ = turning.shape
+        within = np.einsum("rcid,ri->rcd", turning.reshape(rows, outputs, -1, outputs), self.inputs)
+        own = np.einsum("iac,iac->i", weighted @ within, half)
+        cross = np.einsum("ic,ic->i", (mean[:, None] @ within)[:, 0], mean_aim)
+        return own, cross, (mean[:, None] @ turning)[:, 0]
+
+    @cached_property
+    def possible(self) -> tuple[np.ndarray, np.ndarray]:
+        """Slopes of g, and of b - g / 2, times the root of the chance of each answer that may come."""
         doubt = 1 - self.chance.max(axis=1).min()
-        sample, label = np.nonzero(self.chance > _NEVER * (doubt if doubt > 0 else 1.0))
-        root = np.sqrt(self.chance[sample, label])[:, None]
-        weighted = root * self.changes[sample, label]
-        if self.aims is self.changes:
-            return sample, weighted, 0.5 * weighted
-        return sample, weighted, root * self.aims[sample, label] - 0.5 * weighted
+        often = self.chance > _NEVER * (doubt if doubt > 0 else 1.0)
+        root = np.where(often, np.sqrt(self.chance), 0.0)[:, :, None]
+        return root * self.slopes, root * (self.aimed - 0.5 * self.slopes)
 
     @cached_property
     def expected(self) -> tuple[np.ndarray, np.ndarray]:
-        """(samples, parameters) means of g and b over the answers."""
-        mean = np.einsum("ik,ikp->ip", self.chance, self.changes)
-        return mean, mean if self.aims is self.changes else np.einsum("ik,ikp->ip", self.chance, self.aims)
+        """(samples, outputs) mean slopes of g and b over the answers."""
+        mean, aim = (np.einsum("ik,ikc->ic", self.chance, slopes) for slopes in (self.slopes, self.aimed))
+        return mean, aim
+
+
+def _spread(inputs: np.ndarray, slopes: np.ndarray) -> np.ndarray:
+    """Gradients in all parameters, from slopes (samples, ..., outputs)."""
+    shape = (len(inputs), *[1] * (slopes.ndim - 2), inputs.shape[1], 1)
+    return (inputs.reshape(shape) * slopes[..., None, :]).reshape(*slopes.shape[:-1], -1)
 
 
 def influence(state: State) -> Influence:
@@ -117,16 +143,17 @@ def influence(state: State) -> Influence:
     learner = state.learner
     inverse, model, data = _inverse_hessian(state)
     with jax.enable_x64(True):
-        changes, now = _changes(learner, model, *data, jnp.asarray(possible_evidence(state)))
-        changes, believed = np.asarray(changes, np.float64), class_chances(state)
-        chance, aims, gap = believed @ state.oracle, changes, np.zeros(changes.shape[-1])
+        slopes, now = map(np.asarray, _slopes(learner, model, *data, jnp.asarray(possible_evidence(state))))
+        inputs = _inputs(learner, np.asarray(data[0]))
+        believed, now = class_chances(state), _spread(inputs, now)
+        chance, aims, gap = believed @ state.oracle, slopes, np.zeros(now.shape[1])
         if learner.kind != "ml":
             joint = believed[:, None, :] * state.oracle.T[None]  # with each answer
             total = joint.sum(axis=2, keepdims=True)
             after = np.where(total > 0, joint / np.where(total > 0, total, 1), believed[:, None, :])
-            aims = np.asarray(_changes(learner, model, *data, jnp.asarray(after))[0], np.float64)
-            gap = np.einsum("ik,ikp->p", chance[~state.validation], aims[~state.validation])
-    return Influence(changes, aims, gap, chance, inverse, np.asarray(now), int((~state.validation).sum()))
+            aims = np.asarray(_slopes(learner, model, *data, jnp.asarray(after))[0])
+            gap = _spread(inputs, np.einsum("ik,ikc->ic", chance, aims))[~state.validation].sum(axis=0)
+    return Influence(slopes, aims, inputs, gap, chance, inverse, now, int((~state.validation).sum()))
 
 
 def _inverse_hessian(state: State) -> tuple[np.ndarray, Any, tuple[Any, Any, Any]]:
@@ -145,41 +172,58 @@ def _inverse_hessian(state: State) -> tuple[np.ndarray, Any, tuple[Any, Any, Any
         return np.linalg.pinv(np.asarray(_hessian(learner, model, *data)), 1e-9, hermitian=True), model, data
 
 
+def _inputs(learner: Learner, x: Any) -> Any:
+    """(rows, inputs) of `Influence`."""
+    if not isinstance(learner, LinearLearner):
+        return np.ones((1, 1))
+    return (np if isinstance(x, np.ndarray) else jnp).insert(x, 0, 1.0, axis=1)
+
+
+def _moving(learner: Learner, model: Any) -> tuple[Any, Callable[[Any], Any]]:
+    """What slopes are in, flat: outputs of a linear model, by its intercept; or all parameters."""
+    if not isinstance(learner, LinearLearner):
+        return ravel_pytree(model)
+    shape = model.intercept.shape
+    return model.intercept.ravel(), lambda theta: model._replace(intercept=theta.reshape(shape))
+
+
 @kept_jit("learner")
 def _hessian(learner: Learner, model: Any, x: Any, evidence: Any, where: Any) -> Any:
-    flat, unravel = ravel_pytree(model)
-
-    def cost(theta):
-        losses = jax.vmap(lambda xi, ei: learner.sample_loss(unravel(theta), xi, ei))(x, evidence)
-        count = where.sum().astype(losses.dtype)
-        return jnp.where(where, losses, 0.0).sum() / count + learner.penalty(unravel(theta), count)
-
-    return jax.hessian(cost)(flat)
+    """H of the learner's objective in flat parameters."""
+    (flat, unravel), count = ravel_pytree(model), where.sum().astype(x.dtype)
+    of_penalty = jax.hessian(lambda theta: learner.penalty(unravel(theta), count))(flat)
+    return _curvature(learner, model, x, evidence, where.astype(x.dtype)) / count + of_penalty
 
 
 @kept_jit("learner")
-def _changes(learner: Learner, model: Any, x: Any, evidence: Any, where: Any, outcome: Any) -> Any:
-    """g of every sample and answer, and the present gradients."""
-    flat, unravel = ravel_pytree(model)
-    of_sample = jax.grad(lambda theta, xi, ei: learner.sample_loss(unravel(theta), xi, ei))
+def _curvature(learner: Learner, model: Any, x: Any, evidence: Any, weight: Any) -> Any:
+    """Hessian of a weighted sum of samples' losses in flat parameters, without those of weight 0."""
+    flat, model_at = _moving(learner, model)
+
+    def loss(theta, xi, ei):
+        return learner.sample_loss(model_at(theta), xi, ei)
+
+    def total(theta):
+        losses = jax.vmap(loss, in_axes=(None, 0, 0))(theta, x, evidence)
+        return jnp.where(weight != 0, weight * losses, 0.0).sum()
+
+    if not isinstance(learner, LinearLearner):
+        return jax.hessian(total)(flat)
+    of_sample = jax.vmap(jax.hessian(loss), in_axes=(None, 0, 0))(flat, x, evidence)
+    weight = weight[:, None, None]
+    each, inputs = jnp.where(weight != 0, weight * of_sample, 0.0), _inputs(learner, x)
+    size = inputs.shape[1] * flat.size
+    return jnp.einsum("if,icd,ig->fcgd", inputs, each, inputs).reshape(size, size)
+
+
+@kept_jit("learner")
+def _slopes(learner: Learner, model: Any, x: Any, evidence: Any, where: Any, outcome: Any) -> Any:
+    """Slopes of g of every sample and answer, and those of the losses now."""
+    flat, model_at = _moving(learner, model)
+    of_sample = jax.grad(lambda theta, xi, ei: learner.sample_loss(model_at(theta), xi, ei))
     now = jax.vmap(of_sample, in_axes=(None, 0, 0))(flat, x, evidence)
     then = jax.vmap(jax.vmap(of_sample, in_axes=(None, None, 0)), in_axes=(None, 0, 0))(flat, x, outcome)
     return (then - now[:, None, :]) / where.sum().astype(now.dtype), now
-
-
-@kept_jit("learner")
-def _turned(learner: Learner, model: Any, x: Any, evidence: Any, outcome: Any, chance: Any) -> Any:
-    """Expected change of the Hessian of a sum of losses by answers."""
-    flat, unravel = ravel_pytree(model)
-
-    def change(theta):
-        def loss(xi, ei):
-            return learner.sample_loss(unravel(theta), xi, ei)
-
-        then = jax.vmap(jax.vmap(loss, in_axes=(None, 0)))(x, outcome)
-        return (chance * then).sum() - jax.vmap(loss)(x, evidence).sum()
-
-    return jax.hessian(change)(flat)
 
 
 def twin(state: State) -> State:
@@ -215,28 +259,31 @@ def possible_evidence(state: State) -> Float[np.ndarray, "samples answers classe
 
 
 def best_batch(effects: Influence, value: Float[np.ndarray, " samples"], num: int) -> list[int]:
-    """`num` samples, each seeing less to gain near those before it; `value`: factor of its fall, 0: never."""
+    """Choose `num` samples greedily; `value` is the factor of a sample's gain, 0 to exclude it."""
     free, chosen = value > 0, effects.batches.get(value.tobytes(), [])
     num = min(num, int(free.sum()))
     if num <= len(chosen):  # the first of a larger batch
         return chosen[:num]
     inverse, gap, chosen = effects.inverse.copy(), effects.gap.copy(), []
-    (sample, weighted, aimed), (mean, mean_aim) = effects.possible, effects.expected
-    own, turned = (part.copy() for part in effects.moved)
+    (weighted, half), (mean, mean_aim) = effects.possible, effects.expected
+    own, cross, turned = (part.copy() for part in effects.moved)
     for _ in range(num):
-        falls = np.bincount(sample, own, len(value)) + np.einsum("ip,ip->i", gap - mean_aim, turned)
+        falls = own - cross + turned @ gap
         best = int(np.argmax(np.where(free, worth(falls, value), -np.inf)))
         chosen.append(best)
         free[best] = False
-        gap -= mean[best]
-        g = weighted[sample == best].T  # H gains N g g'; its inverse loses root root' (Woodbury)
+        inputs = effects.inputs[[best if len(effects.inputs) > 1 else 0]]
+        gap -= _spread(inputs, mean[[best]])[0]
+        g = _spread(inputs, weighted[[best]])[0].T  # H gains N g g'; its inverse loses root root' (Woodbury)
         root = inverse @ g
         factor = np.linalg.cholesky(np.eye(g.shape[1]) / effects.num_samples + g.T @ root)
         root = np.linalg.solve(factor, root.T).T
         inverse -= root @ root.T
-        seen = weighted @ root
-        own -= np.einsum("nk,nk->n", 0.5 * seen if effects.aims is effects.changes else aimed @ root, seen)
-        turned -= (mean @ root) @ root.T
+        along = effects.of_outputs(root)
+        of_mean, of_aim = ((slopes[:, None] @ along)[:, 0] for slopes in (mean, mean_aim))
+        own -= ((weighted @ along) * (half @ along)).sum(axis=(1, 2))
+        cross -= (of_mean * of_aim).sum(axis=1)
+        turned -= of_mean @ root.T
     effects.batches[value.tobytes()] = chosen
     return list(chosen)
 
@@ -326,13 +373,16 @@ def simulated_gains(
     centre, spread = _believed(state, effects)
     root = np.linalg.cholesky(spread + 1e-14 * np.trace(spread) * np.eye(flat.size))
     outcome, chances = possible_evidence(state)[chosen], answer_chances(state)[chosen]
+    answers = np.repeat(chosen, chances.shape[1])
+    rows = x[[*answers, *chosen]], np.concatenate([np.concatenate(outcome), state.evidence[chosen]])
+    weight = np.concatenate([chances.ravel(), np.full(len(chosen), -1.0)])
     with jax.enable_x64(True):
-        model = jax.tree.map(jnp.asarray, of_x)
-        rows = jnp.asarray(x[chosen]), jnp.asarray(state.evidence[chosen]), jnp.asarray(outcome)
         # The expected change of H by these answers is 0 for losses that are linear in the score.
-        change = np.asarray(_turned(learner, model, *rows, jnp.asarray(chances)))
+        arrays = jax.tree.map(jnp.asarray, (of_x, *rows, weight))
+        change = np.asarray(_curvature(learner, *arrays))
     after_all = np.linalg.pinv(effects.inverse, 1e-9, hermitian=True) + change / effects.num_samples
-    steps = -effects.changes[chosen] @ np.linalg.pinv(after_all, 1e-9, hermitian=True)
+    inputs = effects.inputs[chosen] if len(effects.inputs) > 1 else effects.inputs
+    steps = -_spread(inputs, effects.slopes[chosen]) @ np.linalg.pinv(after_all, 1e-9, hermitian=True)
     log_p = state.log_likelihood[chosen]
 
     def probabilities(theta):

@@ -27,8 +27,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
 from jaxtyping import Float, Int
-from scipy.optimize import minimize
 from scipy.special import logsumexp, softmax
 
 from jtruth._host import labels_log_likelihood, log, picked
@@ -130,7 +130,8 @@ class Issues(Answer):
             warning_notes((self.caution, *notes)),
             facts(expected_wrong=self.expected, interval=[low, high], classes=classes, target="in-sample"),
         )  # fmt: skip
-        given = "".join(f"; P(wrong) holds {_under(name)}" for name in list(self.each)[:1])
+        first = next(iter(self.each), "")
+        given = f"; P(wrong) holds {_under(first)}" * (first in _UNDER)
         about = f"{len(rows)} most suspicious labels of {number_of(len(workers), 'labeler')}{given}"
         return Document("Which labels are wrong?", about, self.sentence, blocks)
 
@@ -205,10 +206,8 @@ def suspicious_labels(
             errors = [np.hypot(own_errors, _OF_COUNT * n) * rng.standard_normal(n.size) for n in numbers]
             numbers = [(n + off).clip(0, label.size) for n, off in zip(numbers, errors, strict=True)]
         ends = [np.quantile(n, tails) for n in numbers]
-        expected, each = (
-            float(rows[0].sum()),
-            {k: float(row.sum()) for k, row in zip(means, rows, strict=True)},
-        )
+        expected = float(rows[0].sum())
+        each = {name: float(row.sum()) for name, row in zip(means, rows, strict=True)}
         tells = caution in (_OF_MODEL, _MEASURED)
         interval = float(min(e[0] for e in ends)) if tells else 0.0, float(max(e[1] for e in ends))
     else:
@@ -435,7 +434,7 @@ def _fitted(patterns: np.ndarray, times: np.ndarray, start: np.ndarray | None) -
         rows, shares = voted.T @ patterns + pseudo, voted.sum(axis=0) + _PSEUDO
         rows, shares = np.log(rows / rows.sum(axis=1, keepdims=True)), np.log(shares / shares.sum())
         start = np.concatenate([rows.ravel(), [_CENTRE], shares])
-    optimum = minimize(cost, start, jac=True, method="L-BFGS-B", options={"maxiter": 500})
+    optimum = scipy.optimize.minimize(cost, start, jac=True, method="L-BFGS-B", options={"maxiter": 500})
     if not (np.isfinite(optimum.fun) and np.abs(optimum.jac).max() < 1e-2 * max(times.sum(), 1.0)):
         raise RuntimeError(f"the fit of shared confusion did not converge: {optimum.message}")
     return optimum.x

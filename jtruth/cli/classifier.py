@@ -28,18 +28,10 @@ GRADED = {  # what to grade, by what, and how
     "method": option("bayes (default), laplace, majority_vote, smyth, tars.", "bayes", show_default=False),
     "fast": option("The same as --method laplace: faster, less exact.", False),
     **shared("target"),
-    "inclusion": option(
-        "Table task, inclusion: each sample's probability of being in gold.",
-        kind=Path,
-        rich_help_panel=READING,
-    ),
+    "inclusion": option("Probability of each sample to be gold: columns task, inclusion.", kind=Path,
+                        rich_help_panel=READING),
     **shared("positive", "order", "common_only"),
-}
-
-
-def _called(file: Path) -> str:
-    """What a classifier is called: its file, or the column that has its predictions."""
-    return str(file).partition(":")[2] or file.name
+}  # fmt: skip
 
 
 def judged(args: Any, *, what_if: bool = False) -> tuple[Any, tuple[str, ...], Any]:
@@ -61,8 +53,9 @@ def judged(args: Any, *, what_if: bool = False) -> tuple[Any, tuple[str, ...], A
             order=tables.order(), positive=tables.positive, **tables.known(args.inclusion),
             calibration=calibration, progress=advance,
         )  # fmt: skip
-        rater = args.predictions is None
-        result = replace(result, graded=f"Labeler {args.rater}" if rater else _called(args.predictions))
+        file = args.predictions  # or a column: column:NAME
+        name = f"Labeler {args.rater}" if file is None else str(file).partition(":")[2] or file.name
+        result = replace(result, graded=name)
         if what_if:
             _ = result.assumptions
     return with_notes(result, notes), (*tables.labels.notes, *notes), tables

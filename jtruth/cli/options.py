@@ -179,24 +179,15 @@ BESIDE: dict[str, Option] = {  # columns of predictions and gold, where they hav
 }
 OUTPUT: dict[str, Option] = {  # how much is printed, and where the answer goes
     "full": option("Print all tables and notes.", False, rich_help_panel=WRITTEN),
-    "json_file": written(
-        "Also write JSON; - for standard output.",
-        name="--json",
-        rich_help_panel=WRITTEN,
-    ),
-    "report_file": written(
-        "HTML page; with '--for paper' for a supplement.",
-        name="--report",
-        rich_help_panel=WRITTEN,
-    ),
+    "json_file": written("Also write JSON; - for standard output.", name="--json", rich_help_panel=WRITTEN),
+    "report_file": written("HTML page; '--for paper' for a supplement.", name="--report",
+                           rich_help_panel=WRITTEN),
     "page_for": option("", name="--for", hidden=True, callback=_reader),  # the help of --report names it
     # Nobody needs it who has a cache folder of his own, so `--help` leaves it to docs/large_data.md.
     "cache": option("", kind=Path, name="--compilation-cache", hidden=True, callback=_cache),
-}
+}  # fmt: skip
 SMOOTH = option(
-    "With --by: smooth groups over time; default: days with little gold.",
-    kind=bool,
-    name="--smooth/--no-smooth",
+    "With --by: smooth over time; default: if gold is scarce.", kind=bool, name="--smooth/--no-smooth"
 )
 TABLE, EVERY = DRAWS | LABELS | OUTPUT, DRAWS | LABELS | BESIDE | OUTPUT
 

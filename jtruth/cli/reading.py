@@ -466,7 +466,7 @@ _SHARES = "one number for each class, such as .8,.2, or no=.8,yes=.2"
 
 
 def numbers(text: str | None, option: str = "--prior", what: str = _SHARES, size: int = 0) -> Any:
-    """Numbers as they are typed, .8,.2, or by class, no=.8,yes=.2; and so many if it is said."""
+    """Numbers as they are typed, .8,.2, or by class, no=.8,yes=.2; and `size` of them if it is not 0."""
     if text is None:
         return None
     with suppress(ValueError):
@@ -480,7 +480,7 @@ def numbers(text: str | None, option: str = "--prior", what: str = _SHARES, size
 
 
 def with_notes(found: Any, notes: Sequence[str]) -> Any:
-    """An answer with what was said when its tables were read, before its own warnings."""
+    """An answer with the notes of its tables before its own warnings."""
     return found.with_warnings(map(Read, notes))
 
 

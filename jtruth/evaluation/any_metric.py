@@ -41,7 +41,7 @@ from jtruth.evaluation.inputs import Judging
 from jtruth.evaluation.parts import LOOK_FIRST, ONLY_GOLD, Assumption, Check, assumption_table
 from jtruth.labels import Labels
 from jtruth.stats.draws import DrawsEstimate
-from jtruth.tables.posterior import NO_LAW, RangeEstimate
+from jtruth.tables.posterior import NO_DISTRIBUTION, RangeEstimate
 from jtruth.testing.binary.chain import symbol_chain, symbol_walk
 from jtruth.testing.multiclass import count_posterior
 
@@ -81,7 +81,7 @@ class MetricPosterior(Answer):
         """Values (draws, ...) for drawn vectors of classes; ValueError for a range."""
         first, *others = self.drawn.values()
         if others:
-            raise ValueError(f"{NO_LAW}; for one assumption take drawn[{next(iter(self.drawn))!r}]")
+            raise ValueError(f"{NO_DISTRIBUTION}; for one assumption take drawn[{next(iter(self.drawn))!r}]")
         return first
 
     @property

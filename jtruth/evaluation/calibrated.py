@@ -184,8 +184,8 @@ def by_calibration(
 ) -> Calibrated:
     """Count table of classes and symbols of the new items; `hard`: verdicts are classes, no probabilities.
 
-    `group` (samples,) of predictions: their symbols are pairs, group C + class, as of `group_symbols`.
-    `hard`: function of verdicts, which become classes; None: `verdicts`, probabilities of classes.
+    With a `group` (samples,) of predictions, symbols are pairs, group C + class, as of `group_symbols`.
+    `hard` maps verdicts to classes; None uses `verdicts`, probabilities of classes.
     """
     labels, classes, truth = data.own_labels(), len(data.classes), calibration.truth
     z, rng = labels.to_matrix()[:, calibration.judges], host_rng(data.key, "calibration from elsewhere")

@@ -87,10 +87,7 @@ class CalibrationReport(Answer):
             {"loss": n, **{k: one.get(n) for k, one in losses.items()}, "plugin": self.plugin.get(n)}
             for n in TITLES if n in self.before or n in self.after
         ]  # fmt: skip
-        columns = (
-            *(dist_column(k, k) for k in dists),
-            Column("plugin", "plug-in, before"),
-        )
+        columns = (*(dist_column(k, k) for k in dists), Column("plugin", "plug-in, before"))
         note = "Plug-in losses use the label histograms directly; few labels bias them, mostly upwards."
         blocks = (
             Table("losses", f"Losses, debiased, with {100 * self.level:g} % intervals", "loss", columns, rows,

@@ -57,7 +57,7 @@ from jtruth.tables.pairs import (
 )
 from jtruth.tables.posterior import TableDraws
 from jtruth.testing.binary.chain import chain_tables, symbol_chain
-from jtruth.testing.binary.unknown import unknown_prior
+from jtruth.testing.binary.exact import unknown_prior
 from jtruth.testing.multiclass import count_posterior
 
 TIES = "{} and {} are equal with probability {:.2f}; a tie counts half for each."
@@ -315,9 +315,8 @@ def comparison_of(
     if data.open:
         assumed = BY_GOLD if data.num_gold else width_assumption(data.labelers_are)
     else:
-        assumed = assumption_of(
-            str(data.assume) if data.model is None else INDEPENDENT, learned=data.model is None
-        )
+        learned = data.model is None
+        assumed = assumption_of(str(data.assume) if learned else INDEPENDENT, learned=learned)
     never = [
         f"The {metric.name} of {name!r} is undefined with probability {1 - dist.probability_defined:.2g}; "
         "probabilities are conditional on its being defined."

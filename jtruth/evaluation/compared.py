@@ -79,10 +79,8 @@ class Dists:
         first = np.maximum.accumulate(np.where(new[:, :-1], place, 0), axis=1)  # of those that are equal
         last = np.minimum.accumulate(np.where(new[:, 1:], place, size)[:, ::-1], axis=1)[:, ::-1]
         share, cells = (1 / (last - first + 1)).ravel(), size * (size + 1)
-        begun, ended = (
-            np.bincount((order * (size + 1) + at).ravel(), share, cells).reshape(size, -1)
-            for at in (first, last + 1)
-        )
+        at = ((order * (size + 1) + end).ravel() for end in (first, last + 1))
+        begun, ended = (np.bincount(cell, share, cells).reshape(size, -1) for cell in at)
         return (begun - ended).cumsum(axis=1)[:, :size] / len(known)
 
     @property

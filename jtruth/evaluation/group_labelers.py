@@ -76,10 +76,7 @@ class LabelersByGroup(Answer):
         dists = {}
         for worker, mine in by_worker.items():
             key = stream(as_key(self.key), f"labelers apart, {worker}")
-            columns, points = (
-                independent_draws(list(mine.values()), key),
-                [dist.mean for dist in mine.values()],
-            )
+            columns, points = independent_draws([*mine.values()], key), [one.mean for one in mine.values()]
             dists[worker] = dists_of(tuple(mine), columns, self.paired.get(worker, {}), points=points)
         return dists
 
@@ -214,9 +211,8 @@ def _together(
             continue
         columns = next(iter(drawn.values()))
         if few:
-            columns = independent_draws(
-                model_error.dists_of(drawn, OVERALL, kind, his.sizes.astype(np.float64)), draw
-            )
+            found = model_error.dists_of(drawn, OVERALL, kind, his.sizes.astype(np.float64))
+            columns = independent_draws(found, draw)
         dists[worker] = dists_of(his.names, columns, {}, pairs=compared_pairs(columns.mean(axis=0)))
         for (name, dist), n in zip(dists[worker].values.items(), his.sizes.tolist(), strict=True):
             low, high = dist.interval(level)[:2]

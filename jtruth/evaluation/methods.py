@@ -37,7 +37,7 @@ from jtruth.posterior import class_posterior
 from jtruth.tables.posterior import TableDraws, thinned
 from jtruth.testing import binary_posterior, consolidate, estimate_counts, resampled_table
 from jtruth.testing import methods as testing
-from jtruth.testing.binary.unknown import Mixture, unknown_prior
+from jtruth.testing.binary.exact import Mixture, unknown_prior
 from jtruth.testing.methods import BINARY_METHODS, MULTICLASS_METHODS, Tested
 from jtruth.testing.multiclass import count_posterior
 

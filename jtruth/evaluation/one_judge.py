@@ -26,11 +26,8 @@ from jtruth.tables.posterior import TablePosterior
 NAMES = {"recall": "sensitivity (TPR)", "specificity": "specificity (TNR)"}
 HEADLINE = ("accuracy", "recall", "specificity", "kappa")  # of a judge of two classes
 MORE = ("specificity", "kappa")  # of these what other answers about two classes do not have
-COLUMNS = (
-    dist_column("sensitivity", "sensitivity (%)", "%"),
-    dist_column("specificity", "specificity (%)", "%"),
-    dist_column("kappa", "kappa", ".2f"),
-)
+_PERCENT = tuple(dist_column(name, f"{name} (%)", "%") for name in ("sensitivity", "specificity"))
+COLUMNS = (*_PERCENT, dist_column("kappa", "kappa", ".2f"))
 _DRAWS, _ENDS = 4000, ("mean", "low", "high")
 
 

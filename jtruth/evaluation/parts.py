@@ -90,7 +90,7 @@ def interval_title(level: float, kind: str) -> str:
 
 
 def plain_interval(title: str) -> str:
-    """The same for a headline, which says what the interval allows for in words: "95 % interval"."""
+    """The same for a headline, which says in words what the interval allows for: "95 % interval"."""
     return title.replace("posterior ", "").replace("predictive ", "")
 
 

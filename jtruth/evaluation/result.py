@@ -23,10 +23,9 @@ from jtruth.evaluation.methods import TAKEN
 from jtruth.evaluation.parts import Assumption
 from jtruth.learning.joint.posterior import JointPosterior
 from jtruth.stats.estimates import Estimate, check_level
-from jtruth.tables.joint import JointDensity, JointEstimate
 from jtruth.tables.metrics import Metric, named_metric, of_one_class, ratio
 from jtruth.tables.new_samples import NewSamples
-from jtruth.tables.posterior import Cells, TablePosterior, estimates
+from jtruth.tables.posterior import Cells, JointDensity, JointEstimate, TablePosterior, estimates
 from jtruth.testing.multiclass import CountDraws
 from jtruth.testing.steps import FixedPoint
 

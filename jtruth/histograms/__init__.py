@@ -1,9 +1,9 @@
-"""Label histograms: class probabilities, and predictions of disagreement, judged when experts disagree.
+"""Label histograms: class probabilities, and predicted disagreement, evaluated by several labels of a sample.
 
 Several labels of one sample are draws from its class probabilities Q (Mimori, Sasada, Matsui and Sato 2021).
 From their histograms: losses of predicted class probabilities without the bias of small n (`calibration`),
-calibrated probabilities and a distribution around them (`concentration`). Arrays in, arrays out; numbers in
-brackets are the paper's equations.
+calibrated probabilities and a distribution around them (`concentration`). Numbers in brackets are the paper's
+equations.
 """
 
 from jtruth.histograms.calibration import (

@@ -1,22 +1,21 @@
 """Calibration and dispersion loss by bins: (11)-(14), (33)-(36), and (42)-(45) for any other target.
 
-Class k has its own bins [e_0, e_1), ..., [e_{B-1}, e_B] (Mimori et al. 2021, section 3.2): of equal width or
-given. Edges are made once and then fixed. In bin b the mean target c-bar is compared with the mean prediction
-z-bar:
+Class k has its own bins [e_0, e_1), ..., [e_{B-1}, e_B] (Mimori et al. 2021, section 3.2), of equal width or
+given, and fixed. In bin b the mean target c-bar is compared with the mean prediction z-bar:
 
     plugin    (13)  CL_kb = m/N (c-bar - z-bar)^2                     too large: c-bar is noisy
     "paper"   (14)  ... - m/N sigma^2 / (m - 1), sigma^2 = variance of the target in the bin
     "exact"         the same with the variance of target - prediction: unbiased given the bins
 
-(14) treats z-bar as known: what remains is small and negative (-.003 for 30 samples in two bins). A bin of
-one sample has no variance: it counts 0 ("zero", the paper) or with its plugin value ("plugin", the authors'
-program). DL = EL - CL (33) is the spread of Q around the prediction inside a bin.
+(14) treats z-bar as known: the remaining bias is small and negative (-.003 for 30 samples in two bins). A bin
+of one sample has no variance: it counts 0 ("zero", the paper) or with its plugin value ("plugin", the
+authors' program). DL = EL - CL (33) is the spread of Q around the prediction inside a bin.
 
 Standard errors. Inside a bin the exact estimate is a U-statistic of gaps d = target - prediction: sample i
 moves it by 2 d-bar d_i - d-bar^2, and pairs of samples, which matter where d-bar is near 0, add 2/N^2 times
-the sum of squared pair products. Classes share samples; both parts keep their covariances. 95 % intervals of
-CL cover 94.7 to 98.2 % (N = 150 and 400, true CL .0045 to .07), 100 % at CL = 0; targets are losses with
-these bins held fixed. Sums run over blocks of samples, so float32 sums of millions of terms stay exact.
+the sum of squared pair products. Both parts keep the covariances between classes. 95 % intervals of CL cover
+94.7 to 98.2 % (N = 150 and 400, true CL .0045 to .07), 100 % at CL = 0; targets are losses with these bins
+held fixed. Sums run over blocks of samples, so float32 sums of millions of terms stay exact.
 
 `loss_estimates` has Student distributions of N - 1 degrees of freedom, not cut at 0, which would bias losses.
 """
@@ -29,25 +28,14 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Float, Int, Num
 
 from jtruth._arrays import AnyArray, as_array
 from jtruth._one_line import one_line
 from jtruth._validation import choose
 from jtruth._validation.words import number_of
+from jtruth.histograms import label_counts as counted
 from jtruth.histograms.concentration import disagreement_probability
-from jtruth.histograms.label_counts import (
-    Histograms,
-    Mean,
-    check_probabilities_of,
-    disagreement,
-    disagreement_loss,
-    epistemic_loss,
-    log_loss,
-    mean_of,
-    squared_loss,
-    with_at_least,
-)
 from jtruth.stats.estimates import Estimate
 from jtruth.stats.student import StudentEstimate
 
@@ -56,10 +44,10 @@ _FEW_EDGES = 65
 
 
 class MergedBins(NamedTuple):
-    """Bins of equal width, merged until each holds enough predictions: for few samples."""
+    """Bins of equal width, merged until each has enough predictions: for few samples."""
 
     number: int = 15
-    at_least: int = 2  # predictions in a bin; 2 rules out bins of one sample
+    at_least: int = 2  # predictions in a bin
 
 
 def equal_width_edges(num_bins: int, dtype: Any = None) -> Float[Array, " edges"]:
@@ -70,7 +58,7 @@ def equal_width_edges(num_bins: int, dtype: Any = None) -> Float[Array, " edges"
 
 
 def merged_edges(predicted: Any, edges: Any, at_least: int) -> np.ndarray:
-    """Edges of the same bins, merged from the left until each holds `at_least` predictions (on the host)."""
+    """Edges of bins merged from the left until each has `at_least` predictions (on the host)."""
     edges = check_edges(edges)
     number = np.histogram(np.asarray(predicted, np.float64), edges)[0]
     kept, inside = [float(edges[0])], 0
@@ -83,7 +71,7 @@ def merged_edges(predicted: Any, edges: Any, at_least: int) -> np.ndarray:
 
 
 def merged_by_class(predicted: Any, bins: MergedBins) -> tuple[np.ndarray, str]:
-    """`merged_edges` of every class, rows of fewer begin with empty bins, and what was merged, if any."""
+    """`merged_edges` of every class, padded by empty bins, and a note on what was merged."""
     edges = np.asarray(equal_width_edges(bins.number), np.float64)
     merged = [merged_edges(column, edges, bins.at_least) for column in np.asarray(predicted, np.float64).T]
     sizes = [of_class.size for of_class in merged]
@@ -109,10 +97,10 @@ def check_edges(edges: Any) -> np.ndarray:
 def bins_of(
     predicted: Float[Array, "samples classes"], edges: Float[AnyArray, "*classes edges"]
 ) -> Int[Array, "samples classes"]:
-    """The bin of each prediction; edges of all classes, or (classes, edges). The last holds its right end."""
+    """The bin of each prediction, the last with its right end; edges of all classes, or (classes, edges)."""
     edges = jnp.asarray(edges, predicted.dtype)
     of_class = jnp.broadcast_to(edges, (predicted.shape[1], edges.shape[-1]))
-    # Few edges are all compared at once, which is ten times as fast as the search of a million predictions.
+    # Comparing all of few edges is ten times as fast as searching.
     method = "compare_all" if edges.shape[-1] <= _FEW_EDGES else "scan"
     search = partial(jnp.searchsorted, side="right", method=method)
     above = jax.vmap(search, (0, 1), 1)(of_class, predicted)
@@ -120,9 +108,7 @@ def bins_of(
 
 
 def bin_sums(
-    values: Float[Array, "samples classes"] | Int[Array, "samples classes"],
-    bins: Int[Array, "samples classes"],
-    num_bins: int,
+    values: Num[Array, "samples classes"], bins: Int[Array, "samples classes"], num_bins: int
 ) -> Array:
     """(classes, bins) sums of `values`, first within blocks of samples."""
     samples, classes = bins.shape
@@ -145,19 +131,16 @@ Edges = Float[AnyArray, "*classes edges"]
 
 
 class Calibration(NamedTuple):
-    """Calibration loss; `total` sums the classes, and its root is the calibration error CE.
-
-    Means of empty bins are 0.
-    """
+    """Calibration loss; `total` sums the classes, and its root is the calibration error CE."""
 
     count: Int[Array, "classes bins"]
-    target: Float[Array, "classes bins"]  # c-bar: mean of what was observed
+    target: Float[Array, "classes bins"]  # c-bar: mean target, 0 in empty bins
     predicted: Float[Array, "classes bins"]  # z-bar: mean prediction
     gap_spread: Float[Array, "classes bins"]  # mean square of target - prediction less its mean
     by_bin: Float[Array, "classes bins"]
     total: Float[Array, ""]
     standard_error: Float[Array, ""]
-    influence: Float[Array, " samples"]  # how each sample moves N (total - its expectation), to first order
+    influence: Float[Array, " samples"]  # of each sample on N (total - its expectation), to first order
     pair_variance: Float[Array, ""]  # the second-order part of the variance
     num_singletons: Int[Array, ""]  # bins of one sample, over all classes
 
@@ -178,7 +161,7 @@ def calibration_loss(
     debias: str = "paper",
     singletons: str = "zero",
 ) -> Calibration:
-    """Calibration loss of predictions against unbiased observations of what they predict.
+    """Calibration loss of predictions against unbiased observations of their targets.
 
     Args:
         target: shares of labels (`Histograms.shares`), or one column, such as how often two labels differ.
@@ -197,7 +180,7 @@ def calibration_loss(
     def mean(values: Array) -> Array:
         return bin_sums(values, bins, num_bins) / jnp.maximum(count, 1).astype(z.dtype)
 
-    # In two passes, means first, so that nothing cancels.
+    # In two passes, means first, to avoid cancellation.
     target_mean, predicted_mean = mean(y), mean(z)
     gap = of_bin(target_mean - predicted_mean, bins)
     gap_spread, m = mean((d - gap) ** 2), count.astype(z.dtype)
@@ -208,7 +191,7 @@ def calibration_loss(
         by_bin = jnp.where(m > 1, by_bin, plugin if singletons == "plugin" else 0.0)
     influence = (2 * gap * d - gap**2).sum(axis=1)
     pairs = _pair_variance(d - gap, bins, count)
-    error = jnp.sqrt(mean_of(influence)[1] ** 2 + pairs)  # of both orders: module docstring
+    error = jnp.sqrt(counted.mean_of(influence)[1] ** 2 + pairs)  # of both orders: module docstring
     return Calibration(
         count, target_mean, predicted_mean, gap_spread, by_bin, by_bin.sum(), error, influence, pairs,
         (count == 1).sum(),
@@ -216,19 +199,17 @@ def calibration_loss(
 
 
 def _pair_variance(eps: Array, bins: Array, count: Array) -> Array:
-    """2 sum_{i != j} h_ij^2, h_ij = sum over classes that bin i and j together of e_i e_j / ((m - 1) N)."""
+    """2 sum_{i != j} h_ij^2, h_ij = sum over common bins of classes of e_i e_j / ((m - 1) N)."""
     m, (classes, num_bins) = count.astype(eps.dtype), count.shape
     scale = jnp.where(count > 1, jnp.sqrt(m) / jnp.maximum(m - 1, 1.0), 0.0)
     a = eps * of_bin(scale, bins)
 
     def squares(apart: Array) -> Array:
-        """Classes k and k + apart, for every k (the last is followed by the first)."""
         other, its_bins = jnp.roll(a, -apart, axis=1), jnp.roll(bins, -apart, axis=1)
         sums = bin_sums(a * other, bins * num_bins + its_bins, num_bins**2)
         return (sums**2).sum()
 
-    # Pairs of classes count in both orders, and k, k + d are C - d apart in the other one: half of the
-    # distances are enough, and the middle one holds both orders already.
+    # Pairs of classes count in both orders, so half of the cyclic distances are enough.
     apart = jnp.arange(1, classes // 2 + 1, dtype=jnp.int32)
     times = jnp.where(2 * apart == classes, 1.0, 2.0).astype(eps.dtype)
     paired = (bin_sums(a**2, bins, num_bins) ** 2).sum() + times @ jax.lax.map(squares, apart)
@@ -237,34 +218,32 @@ def _pair_variance(eps: Array, bins: Array, count: Array) -> Array:
 
 
 @eqx.filter_jit
-def dispersion_loss(epistemic: Float[Array, "samples classes"], calibration: Calibration) -> Mean:
+def dispersion_loss(epistemic: Float[Array, "samples classes"], calibration: Calibration) -> counted.Mean:
     """(33)-(36): epistemic less calibration loss DL = EL - CL, both plugin or both debiased."""
     total = epistemic.sum() / len(epistemic) - calibration.total
-    _, first = mean_of(epistemic.sum(axis=1) - calibration.influence)
+    _, first = counted.mean_of(epistemic.sum(axis=1) - calibration.influence)
     return total, jnp.sqrt(first**2 + calibration.pair_variance)
 
 
-# ---- all losses at once ----
-
 Rows = Float[AnyArray, "samples classes"]
-_ONE_LABEL = ("squared_loss", "log_loss", "calibration_loss")  # can be had from one label a sample
+_ONE_LABEL = ("squared_loss", "log_loss", "calibration_loss")  # need one label a sample
 
 
 class LossTable(NamedTuple):
     """Losses of one set of predictions."""
 
     estimates: dict[str, Estimate]  # debiased, with standard errors
-    plugin: dict[str, float]  # what the plugin forms say
+    plugin: dict[str, float]  # plugin forms
     classes: Calibration  # by bin, for reliability diagrams
     disagreement: Calibration
-    notes: tuple[str, ...]  # what was left out, which rules were used
+    notes: tuple[str, ...]  # samples left out, rules used
 
     __repr__ = one_line
 
 
 @eqx.filter_jit
 def loss_values(
-    histograms: Histograms,
+    histograms: counted.Histograms,
     probabilities: Rows,
     edges: Edges,
     predicted_disagreement: Float[AnyArray, " samples"],
@@ -272,7 +251,7 @@ def loss_values(
     disagreement_edges: Float[AnyArray, " bins"] | None = None,
     debias: str = "paper",
     singletons: str = "zero",
-) -> tuple[dict[str, Mean], Calibration, Calibration]:
+) -> tuple[dict[str, counted.Mean], Calibration, Calibration]:
     """Every loss with its standard error, and both calibrations; samples need two labels each.
 
     Args:
@@ -285,31 +264,31 @@ def loss_values(
     """
     z = as_array(probabilities)
     edges = jnp.asarray(edges, z.dtype)
-    epistemic = epistemic_loss(histograms, z, debias=debias != "none")
+    epistemic = counted.epistemic_loss(histograms, z, debias=debias != "none")
     rules = {"debias": debias, "singletons": singletons}
     classes = calibration_loss(histograms.shares(z.dtype), z, edges, **rules)
-    differ, phi = disagreement(histograms, z.dtype), jnp.asarray(predicted_disagreement, z.dtype)
+    differ, phi = counted.disagreement(histograms, z.dtype), jnp.asarray(predicted_disagreement, z.dtype)
     common = edges if edges.ndim == 1 else equal_width_edges(edges.shape[-1] - 1, z.dtype)
     common = common if disagreement_edges is None else jnp.asarray(disagreement_edges, z.dtype)
     pairs = calibration_loss(differ[:, None], phi[:, None], common, **rules)
 
-    def total(by_class: Array) -> Mean:
-        return mean_of(by_class.sum(axis=1))
+    def total(by_class: Array) -> counted.Mean:
+        return counted.mean_of(by_class.sum(axis=1))
 
     values = {
-        "squared_loss": total(squared_loss(histograms, z)),
+        "squared_loss": total(counted.squared_loss(histograms, z)),
         "epistemic_loss": total(epistemic),
         "calibration_loss": (classes.total, classes.standard_error),
         "dispersion_loss": dispersion_loss(epistemic, classes),
-        "log_loss": total(log_loss(histograms, z)),
-        "disagreement_loss": mean_of(disagreement_loss(differ, phi)),
+        "log_loss": total(counted.log_loss(histograms, z)),
+        "disagreement_loss": counted.mean_of(counted.disagreement_loss(differ, phi)),
         "disagreement_calibration_loss": (pairs.total, pairs.standard_error),
     }
     return values, classes, pairs
 
 
 def loss_estimates(
-    histograms: Histograms,
+    histograms: counted.Histograms,
     probabilities: Rows,
     *,
     concentration: Float[AnyArray, " samples"] | None = None,
@@ -321,30 +300,28 @@ def loss_estimates(
 
     Args:
         histograms, probabilities: of the same samples.
-        concentration: alpha_0 of each sample; without it all disagreement is taken for doubt of the
-            classifier.
-        bins: a number (of equal width), edges, or `MergedBins(15)`, which merges bins of too few samples and
-            says so.
+        concentration: alpha_0 of each sample; without it all uncertainty is the classifier's.
+        bins: a number (of equal width), edges, or `MergedBins(15)`, which merges bins of too few samples.
         drop: leave out samples with one label from the losses that need two; by default they are an error.
         tasks: ids of the samples, for messages.
 
     Raises:
         ValueError: probabilities that do not fit the histograms, or samples with one label and no `drop`.
     """
-    check_probabilities_of(histograms, probabilities)
+    counted.check_probabilities_of(histograms, probabilities)
     z = np.asarray(probabilities, np.float64)
     with jax.enable_x64(True):
-        pairs, kept, note = with_at_least(histograms, 2, drop=drop, tasks=tasks)
+        pairs, kept, note = counted.with_at_least(histograms, 2, drop=drop, tasks=tasks)
         alpha = None if concentration is None else np.asarray(concentration, np.float64)
         phi = np.asarray(disagreement_probability(z, alpha))
         edges, of_phi, merged = _edges(bins, z[kept], phi[kept])
 
-        def debiased_and_plugin(h: Histograms, z: np.ndarray, phi: np.ndarray) -> list:
+        def debiased_and_plugin(h: counted.Histograms, z: np.ndarray, phi: np.ndarray) -> list:
             losses = partial(loss_values, h, z, edges, phi, disagreement_edges=of_phi)
             return [losses(debias=debias) for debias in ("exact", "none")]
 
         (values, classes, differ), (plugin, _, _) = debiased_and_plugin(pairs, z[kept], phi[kept])
-        if kept.size < histograms.num_samples:  # the losses that one label suffices for use all samples
+        if kept.size < histograms.num_samples:  # losses of single labels use all samples
             (of_all, classes, _), (plugin_of_all, _, _) = debiased_and_plugin(histograms, z, phi)
             values |= {name: of_all[name] for name in _ONE_LABEL}
             plugin |= {name: plugin_of_all[name] for name in _ONE_LABEL}
@@ -367,7 +344,7 @@ def dist_of_mean(terms: Float[np.ndarray, " samples"]) -> Estimate:
 
 
 def _edges(bins: Any, z: np.ndarray, phi: np.ndarray) -> tuple[Any, Any, list[str]]:
-    """Edges for class probabilities and for disagreement (None: as theirs), and what was merged."""
+    """Edges for class probabilities and for disagreement (None: the same), and notes on merged bins."""
     if isinstance(bins, MergedBins):
         edges, merged = merged_by_class(z, bins)
         (of_phi,), pairs = merged_by_class(phi[:, None], bins)
@@ -378,8 +355,8 @@ def _edges(bins: Any, z: np.ndarray, phi: np.ndarray) -> tuple[Any, Any, list[st
     return check_edges(bins), None, []
 
 
-def _notes(histograms: Histograms, z: np.ndarray, singletons: int) -> Iterator[str]:
-    """A class that was predicted with probability 0 and given; bins of one sample."""
+def _notes(histograms: counted.Histograms, z: np.ndarray, singletons: int) -> Iterator[str]:
+    """Classes with predicted probability 0 that occur; bins of one sample."""
     wrong = np.argwhere((z == 0) & (np.asarray(histograms.counts) > 0))
     if len(wrong):
         i, k = map(int, wrong[0])

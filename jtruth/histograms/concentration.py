@@ -1,4 +1,4 @@
-"""alpha-calibration (50): how concentrated is the posterior of class probabilities around a classifier's f?
+"""alpha-calibration (50): the concentration of class probabilities around a classifier's f, and calibrators.
 
 log alpha_0 is fitted by maximum likelihood of the histograms under Dir(alpha_0 f), with a penalty that draws
 it to 0, where the distribution is broad:
@@ -6,22 +6,19 @@ it to 0, where the distribution is broad:
     - sum_i log DirMult(y_i | alpha_i f_i) / sum_i n_i  +  lambda mean_i (log alpha_i)^2     (50)
 
 (The authors' program divides the first term by N: the same with lambda divided by the mean number of labels.)
-The paper's lambda = .005 was chosen for its 6,000 to 11,000 samples. Kept for all N it is a bias that no
-amount of data removes. `fit_concentration_head` takes 1 / (2 sd^2 sum_i n_i) instead: a normal prior of
-log alpha_0 with sd = 3, which matters less the more labels there are (`benchmarks/calibration.py`).
-f is never touched; alpha_0 is a head linear in features. At infinity every sample has exactly Q = f, near 0
-labelers of one sample all say the same (Mimori et al. 2021, 5.2). Labels of one sample follow an urn: label
-j + 1 is class k with probability (alpha_0 f_k + l) / (alpha_0 + j) if l of the first j were k.
-`log_dirichlet_multinomial` multiplies these; no logarithm of a Gamma function enters, whose differences in
-float32 are wrong at 1e6 already.
+The paper's lambda = .005 was chosen for its 6,000 to 11,000 samples; for all N it would be a bias.
+`fit_concentration_head` uses 1 / (2 sd^2 sum_i n_i) instead: a normal prior of log alpha_0 with sd = 3
+(`benchmarks/calibration.py`). f stays; alpha_0 is a head linear in features. At infinity every sample has
+Q = f, near 0 all labels of a sample agree (Mimori et al. 2021, 5.2). Labels of one sample follow an urn:
+label j + 1 is class k with probability (alpha_0 f_k + l) / (alpha_0 + j) if l of the first j were k.
+`log_dirichlet_multinomial` multiplies these, because differences of log-Gamma in float32 are wrong at 1e6.
 
 **A fitted calibrator** scales the class probabilities ("alpha" leaves them), then fits alpha_0 by a head on
-their logarithms. Calibrated class probabilities are softmax(W u + b) of logits u: temperature (W = v I, b
-= 0), vector (W diagonal) and matrix scaling, and Dirichlet calibration, which is matrix scaling of
-u = log f, by maximum likelihood of the labels (46)-(47), (82):
+their logarithms. Calibrated class probabilities are softmax(W u + b) of logits u: temperature (W = v I,
+b = 0), vector (W diagonal) and matrix scaling, and Dirichlet calibration, which is matrix scaling of u = log
+f, by maximum likelihood of the labels (46)-(49), (82):
 
     - sum_i sum_k y_ik log p_ik / sum_i n_i  +  lambda_b mean_k b_k^2  +  lambda_w mean_{k != l} W_kl^2
-    (48), (49)
 
 All problems are convex. `fit_scaling` is pure JAX: penalties and data may be traced.
 """
@@ -71,7 +68,7 @@ def _log_step_jvp(primals: tuple, tangents: tuple) -> tuple:
 @eqx.filter_jit
 def log_dirichlet_multinomial(
     histograms: Histograms, probabilities: Rows, concentration: Samples, *, coefficient: bool = True
-) -> Float[Array, " samples"]:
+) -> Samples:
     """Log pmf of label histograms, log DirMult(y | alpha_0 f), as in Mimori et al. (2021) (50).
 
     It and its gradients are accurate in float32 from alpha_0 = 1e-6 to 1e9. Memory grows with the largest
@@ -81,10 +78,10 @@ def log_dirichlet_multinomial(
         histograms: y, of labels.
         probabilities: f, (samples, classes).
         concentration: alpha_0, (samples,), above 0.
-        coefficient: with the multinomial one.
+        coefficient: whether to include the multinomial coefficient.
 
     Returns:
-        (samples,); -inf where a class with f = 0 was given.
+        (samples,); -inf where a class with f = 0 occurs.
     """
     f = as_array(probabilities)
     alpha = jnp.asarray(concentration, f.dtype)
@@ -102,9 +99,7 @@ def log_dirichlet_multinomial(
 
 
 @eqx.filter_jit
-def disagreement_probability(
-    probabilities: Rows, concentration: Samples | None = None
-) -> Float[Array, " samples"]:
+def disagreement_probability(probabilities: Rows, concentration: Samples | None = None) -> Samples:
     """Probability that two labels of a sample differ, alpha_0 / (alpha_0 + 1) (1 - sum f^2).
 
     Without a concentration (infinity) it is 1 - sum f^2. Averaged over an ensemble it is (72) or (73).
@@ -154,10 +149,8 @@ def best_concentration(
 
 
 @eqx.filter_jit
-def opinion_gain(
-    probabilities: Rows, concentration: Samples, *, unit: str = "squared"
-) -> Float[Array, " samples"]:
-    """What one more label should teach about class probabilities: who deserves another opinion.
+def opinion_gain(probabilities: Rows, concentration: Samples, *, unit: str = "squared") -> Samples:
+    """Expected information of one more label about class probabilities.
 
     Args:
         probabilities: f, (samples, classes).
@@ -201,8 +194,8 @@ def concentration_loss(
 ) -> Float[Array, ""]:
     """Loss of alpha-calibration (50), of the samples `where`, as a function of log alpha_0.
 
-    `jax.grad` gives its gradient; times N it is (51) if all samples have equally many labels. Other arguments
-    are those of `log_dirichlet_multinomial`. Source: Mimori et al. (2021) (50), (51).
+    Times N its gradient is (51) if all samples have equally many labels. Other arguments are those of
+    `log_dirichlet_multinomial`. Source: Mimori et al. (2021) (50), (51).
     """
     t = as_array(log_concentration)
     f, mask = jnp.asarray(probabilities, t.dtype), jnp.ones(t.shape, bool) if where is None else where
@@ -213,23 +206,20 @@ def concentration_loss(
 
 
 def fit_concentration_head(
-    key: PRNGKeyArray,
-    features: Float[AnyArray, "samples features"],
-    histograms: Histograms,
-    probabilities: Rows,
+    key: Any, features: Float[AnyArray, "samples features"], histograms: Histograms, probabilities: Rows
 ) -> Head:
-    """Fit log alpha_0(x) = x w + b until (50) on held-out samples has not improved for a while.
+    """Fit log alpha_0(x) = x w + b with early stopping by (50) on held-out samples.
 
-    The penalty is that of the module, which falls with the number of labels; b starts at the best constant.
+    The penalty is that of the module docstring; b starts at the best constant.
 
     Args:
         key: of the split: a fifth is held out, as in the paper.
-        features: (samples, features), of the classifier's last layer for instance, or its logits.
+        features: (samples, features), such as the classifier's last layer or its logits.
         histograms, probabilities: of the same samples.
     """
     f = as_array(probabilities)
     x = jnp.asarray(features, f.dtype)
-    held_out = jax.random.permutation(jax.random.split(key)[1], jnp.arange(f.shape[0]) % 5 == 0)
+    validation = jax.random.permutation(jax.random.split(key)[1], jnp.arange(f.shape[0]) % 5 == 0)
     centre, sd = x.mean(axis=0), x.std(axis=0)
     sd = jnp.where(sd > 0, sd, 1.0)
     standard = (x - centre[None]) / sd[None]
@@ -240,18 +230,18 @@ def fit_concentration_head(
         penalty = 1 / (2 * _PRIOR_SD**2 * jnp.maximum(number, 1))
         return concentration_loss(t, histograms, f, penalty=penalty, coefficient=False, where=where)
 
-    # From the best constant of all samples: stopping early would else pull the level to where it starts
-    flat, everybody = jnp.zeros_like(sd), jnp.ones_like(held_out)
+    # Early stopping pulls the level towards the start, so this is the best constant of all samples.
+    flat, everywhere = jnp.zeros_like(sd), jnp.ones_like(validation)
     level, *_ = minimise(
-        lambda b: loss((flat, b), everybody), jnp.zeros((), f.dtype), max_steps=_HEAD_STEPS, tol=1e-4
+        lambda b: loss((flat, b), everywhere), jnp.zeros((), f.dtype), max_steps=_HEAD_STEPS, tol=1e-4
     )
     start = flat, level
-    weights, bias = _early_stopped(lambda p: loss(p, ~held_out), lambda p: loss(p, held_out), *start)
+    weights, bias = _early_stopped(lambda p: loss(p, ~validation), lambda p: loss(p, validation), *start)
     return weights / sd, bias - centre @ (weights / sd)
 
 
-def _early_stopped(train: Any, held_out: Any, *start: Array) -> tuple:
-    """Minimise `train`; the parameters that `held_out` likes best."""
+def _early_stopped(train: Any, validation: Any, *start: Array) -> tuple:
+    """Minimise `train`; the parameters with the least `validation`."""
     solver = optax.lbfgs()
 
     def step(carry: tuple) -> tuple:
@@ -261,7 +251,7 @@ def _early_stopped(train: Any, held_out: Any, *start: Array) -> tuple:
         with jax.numpy_dtype_promotion("standard"), jax.numpy_rank_promotion("allow"):  # optax needs both
             updates, state = solver.update(gradient, state, params, **extra)
         params = optax.apply_updates(params, updates)
-        now = held_out(params)
+        now = validation(params)
         better = now < least
         best = jax.tree.map(lambda new, old: jnp.where(better, new, old), params, best)
         return params, state, best, jnp.minimum(now, least), jnp.where(better, 0, since + 1), count + 1
@@ -270,18 +260,14 @@ def _early_stopped(train: Any, held_out: Any, *start: Array) -> tuple:
         return (carry[-1] < _HEAD_STEPS) & (carry[-2] < _PATIENCE)
 
     zero = jnp.zeros((), jnp.int32)
-    first = (start, solver.init(start), start, held_out(start), zero, zero)
+    first = (start, solver.init(start), start, validation(start), zero, zero)
     return jax.lax.while_loop(unfinished, step, first)[2]
 
-
-# ---- scaling and calibrators ----
 
 _MOST_STEPS = 500
 SCALINGS = ("temperature", "vector", "matrix", "dirichlet")
 Logits = Float[AnyArray, "samples classes"]
 Number = float | Float[Array, ""]
-
-
 # W (classes, classes), whose row k makes the new logit k, and b (classes,).
 Scaling = tuple[Float[Array, "classes classes"], Float[Array, " classes"]]
 
@@ -322,7 +308,7 @@ def _expand(params: dict[str, Array], size: int) -> tuple[Array, Array]:
 def fit_scaling(
     logits: Logits, histograms: Histograms, method: str, **penalties: Number
 ) -> tuple[Scaling, Array, Array]:
-    """W and b by L-BFGS from W = I, b = 0, `scaling_loss` there, with its penalties, and convergence."""
+    """W and b by L-BFGS from W = I, b = 0, `scaling_loss` there, and convergence."""
     u, size = as_array(logits), histograms.num_classes
     shape = {"temperature": (), "vector": (size,)}.get(method, (size, size))
     first = jnp.eye(size, dtype=u.dtype) if len(shape) == 2 else jnp.ones(shape, u.dtype)
@@ -337,7 +323,7 @@ def fit_scaling(
 
 
 CALIBRATIONS = (*SCALINGS, "alpha")
-_FLOOR = -30.0  # of a log probability that is a feature of the head; the probabilities themselves stay
+_FLOOR = -30.0  # of a log probability that is a feature of the head
 
 
 class Calibrated(NamedTuple):
@@ -349,7 +335,7 @@ class Calibrated(NamedTuple):
     __repr__ = one_line
 
     @property
-    def disagreement(self) -> Float[Array, " samples"]:
+    def disagreement(self) -> Samples:
         """(71): probability that two labels differ."""
         return disagreement_probability(self.probabilities, self.concentration)
 
@@ -365,7 +351,7 @@ def calibrated(scaling: Scaling | None, head: Head, probabilities: Rows) -> Cali
 def fit_calibrator(
     key: PRNGKeyArray, histograms: Histograms, probabilities: Rows, *, method: str = "alpha"
 ) -> Callable[[Rows], Calibrated]:
-    """Fit on label histograms; calibrates predicted class probabilities of the same classifier.
+    """Fit a calibrator of predicted class probabilities on label histograms.
 
     Args:
         key: of the validation split of the head.
@@ -373,8 +359,8 @@ def fit_calibrator(
         method: "alpha" (class probabilities stay), "temperature", "vector", "matrix" or "dirichlet".
 
     Raises:
-        ValueError: a probability of 0 where its logarithm is needed or its class was given, or a class
-            without labels.
+        ValueError: a probability of 0 where its logarithm is needed or its class occurs, or a class without
+            labels.
     """
     choose("method", method, CALIBRATIONS)
     check_probabilities_of(histograms, probabilities)
@@ -411,8 +397,8 @@ def _fit(key, histograms, p, method) -> tuple[Scaling | None, Head]:
     return scaling, head
 
 
-def epistemic_after_one_label(histograms: Histograms, dist: Calibrated) -> Float[Array, " samples"]:
-    """Unbiased epistemic loss (10) of the posterior (19) after one label, judged by the other labels.
+def epistemic_after_one_label(histograms: Histograms, dist: Calibrated) -> Samples:
+    """Unbiased epistemic loss (10) of the posterior (19) after one label, by the other labels.
 
     sum_k y_k / n EL(y - e_k, (alpha_0 f + e_k) / (alpha_0 + 1)); NaN for samples of fewer than three labels.
     """

@@ -1,7 +1,7 @@
-"""Label histograms: how many of a sample's labels name each class, and nothing about who gave them.
+"""Label histograms: numbers of a sample's labels of each class, whoever gave them.
 
 A sample has class probabilities Q, and its n labels are independent draws from them (Mimori et al. 2021,
-section 3). That labelers are interchangeable is an assumption: `jtruth.evaluation.calibration` tests it.
+section 3). This assumes interchangeable labelers; `jtruth.evaluation.calibration` tests it.
 
 Losses of class probabilities z, each by sample and class, with mu the share of labels and E the mean over
 samples and labels:
@@ -10,8 +10,8 @@ samples and labels:
     epistemic loss         EL = E |Q - z|^2        plugin (9), unbiased (10), (28): n >= 2
     expected log loss           E -log z_Y         unbiased for any n >= 1
 
-L = EL + IL where IL = E |Y - Q|^2 is the labelers' own disagreement: nobody can predict better. The binary
-forms (3) are half of the sums over two classes.
+L = EL + IL where IL = E |Y - Q|^2 is the labelers' own disagreement, which no prediction can reduce. The
+binary forms (3) are half of the sums over two classes.
 """
 
 from typing import Any
@@ -32,12 +32,12 @@ from jtruth.labels import Labels
 class Histograms(eqx.Module):
     """Counts of labels; build one by `from_labels` or `from_counts`.
 
-    A row of zeros contributes nothing anywhere (padding), but the factories refuse it.
+    A row of zeros (padding) contributes nothing, but the factories refuse it.
     """
 
     counts: Int[AnyArray, "*batch samples classes"]
     n: Int[AnyArray, "*batch samples"]  # labels of each sample
-    most: int = eqx.field(static=True)  # no count is larger: how far sums over labels run
+    most: int = eqx.field(static=True)  # an upper bound of the counts
 
     __repr__ = one_line
 
@@ -52,7 +52,7 @@ class Histograms(eqx.Module):
         return self.counts.shape[-2]
 
     def shares(self, dtype: Any = None) -> Float[Array, "*batch samples classes"]:
-        """mu-hat, the shares of a sample's labels that name each class; 0 in an empty row."""
+        """mu-hat, the shares of a sample's labels of each class; 0 in an empty row."""
         dtype = jnp.result_type(float) if dtype is None else dtype
         n = jnp.maximum(jnp.asarray(self.n), 1).astype(dtype)
         return jnp.asarray(self.counts).astype(dtype) / n[..., None]
@@ -91,7 +91,7 @@ def from_counts(counts: Any) -> Histograms:
 
 
 def from_labels(labels: Labels) -> Histograms:
-    """Histograms of `Labels`; who gave a label is forgotten. Samples without labels are refused by name."""
+    """Histograms of `Labels`, whoever gave them. Samples without labels are refused by name."""
     n = labels.labels_per_sample()
     empty = np.flatnonzero(n == 0)
     if empty.size:
@@ -104,9 +104,9 @@ def from_labels(labels: Labels) -> Histograms:
 def with_at_least(
     histograms: Histograms, size: int, *, drop: bool = False, tasks: tuple | None = None
 ) -> tuple[Histograms, Int[np.ndarray, " kept"], str]:
-    """Samples with at least `size` labels, which they are, and what was left out ("" if nothing).
+    """Samples with at least `size` labels, their indices, and a note on those left out ("" if none).
 
-    ValueError where some samples have too few labels and are not to be dropped, or none has enough.
+    ValueError where some samples have too few labels and `drop` is False, or none has enough.
     """
     n = np.asarray(histograms.n)
     few = np.flatnonzero(n < size)
@@ -119,11 +119,11 @@ def with_at_least(
     if not drop:
         raise ValueError(f"{poor} and cannot contribute: get more labels, or leave them out with drop=True")
     kept = np.flatnonzero(n >= size)
-    return histograms.take(kept), kept, f"{poor} and were left out."
+    return histograms.take(kept), kept, f"{poor}, left out."
 
 
 def check_probabilities_of(histograms: Histograms, probabilities: Any) -> None:
-    """Refuse class probabilities that do not belong to these histograms; traced arrays pass."""
+    """Check class probabilities against these histograms; traced arrays pass."""
     samples, classes = histograms.counts.shape
     check_shape(probabilities, "probabilities", "samples classes", samples=samples, classes=classes)
     if is_concrete(probabilities):
@@ -131,9 +131,8 @@ def check_probabilities_of(histograms: Histograms, probabilities: Any) -> None:
 
 
 Probabilities = Float[AnyArray, "samples classes"]
+Samples = Float[Array, " samples"]
 ByClass = Float[Array, "samples classes"]
-
-
 Mean = tuple[Float[Array, ""], Float[Array, ""]]  # over samples, and its standard error
 
 
@@ -149,7 +148,7 @@ def squared_loss(histograms: Histograms, probabilities: Probabilities) -> ByClas
 def epistemic_loss(histograms: Histograms, probabilities: Probabilities, *, debias: bool = True) -> ByClass:
     """(28): (mu - z)^2 - mu (1 - mu) / (n - 1), unbiased for (Q_k - z_k)^2; without `debias` the plugin (27).
 
-    NaN for a sample with one label: leave it out by `with_at_least`.
+    NaN for a sample with one label (`with_at_least`).
     """
     z = as_array(probabilities)
     mu = histograms.shares(z.dtype)
@@ -166,30 +165,28 @@ def mu_variance(histograms: Histograms, dtype) -> ByClass:
 
 @eqx.filter_jit
 def log_loss(histograms: Histograms, probabilities: Probabilities) -> ByClass:
-    """-mu log z: unbiased for -Q_k log z_k; infinite where a class that was predicted with 0 occurs."""
+    """-mu log z: unbiased for -Q_k log z_k; infinite where a class of predicted probability 0 occurs."""
     z = as_array(probabilities)
     mu = histograms.shares(z.dtype)
     return jnp.where(mu > 0, -mu * jnp.where(mu > 0, safe_log(z), 0.0), 0.0)
 
 
 @eqx.filter_jit
-def mean_of(terms: Float[Array, " samples"]) -> Mean:
-    """Mean of one number for each sample, as in (23), and its standard error for samples at random, (25)."""
+def mean_of(terms: Samples) -> Mean:
+    """Mean of one number for each sample, as in (23), and its standard error (25)."""
     terms = as_array(terms)
     return terms.mean(), terms.std(ddof=1) / terms.size**0.5
 
 
 @eqx.filter_jit
-def disagreement(histograms: Histograms, dtype=None) -> Float[Array, " samples"]:
+def disagreement(histograms: Histograms, dtype=None) -> Samples:
     """(16) for "two labels differ": 1 - sum y (y - 1) / (n (n - 1)), the Gini-Simpson index; NaN if n = 1."""
     dtype = jnp.result_type(float) if dtype is None else dtype
     n = jnp.asarray(histograms.n).astype(dtype)
     return (n * mu_variance(histograms, dtype).sum(axis=1)).astype(dtype)
 
 
-def disagreement_loss(
-    differ: Float[Array, " samples"], predicted: Float[AnyArray, " samples"]
-) -> Float[Array, " samples"]:
+def disagreement_loss(differ: Samples, predicted: Float[AnyArray, " samples"]) -> Samples:
     """(40): mean over pairs of labels of ([they differ] - prediction)^2, unbiased for (37)."""
     p = jnp.asarray(predicted, differ.dtype)
     return differ - 2 * p * differ + p**2

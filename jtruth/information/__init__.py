@@ -1,7 +1,6 @@
-"""Which labelers are worth what? Information about the class in bits (Su sections 4, 5.5 and 6.3.1)."""
+"""Information of labelers about the class, in bits (Su sections 4, 5.5 and 6.3.1)."""
 
 from jtruth.information.dist import label_distribution, mixture
-from jtruth.information.dist import label_law as label_law
 from jtruth.information.labelers import (
     best_labelers,
     bsbc_information,

@@ -1,10 +1,10 @@
-"""Distribution of the labels of one sample in a form that sums can be taken over, and its exact information.
+"""Distribution of the labels of one sample, and its exact information about the class.
 
 The distribution is a `Strata`. Where the stratum of each sample is known, information is the average over
 strata.
 
-**Independent, unequal labelers, two or three classes: one integral.** The entropy that labels leave is a sum
-over label vectors z of a function of the numbers q_c = prior[c] prod_t p(z_t | c) alone, eta(q) = sum_c q_c
+**Independent, unequal labelers, two or three classes: one integral.** The conditional entropy is a sum over
+label vectors z of a function of the numbers q_c = prior[c] prod_t p(z_t | c) alone, eta(q) = sum_c q_c
 log(sum_k q_k / q_c), and this function is a mixture of monomials, which factorise over the labelers.
 Differentiating the Mellin-Barnes formula of (sum_c q_c)^a at a = 1, and moving its contours past the pole at
 0, gives
@@ -38,6 +38,8 @@ from jtruth.noise import NoiseModel
 from jtruth.noise.base import Strata, as_parameter, check_matrix_rows, one_stratum
 from jtruth.posterior import validate_prior
 
+ClassShares = Float[np.ndarray, " classes"]
+
 
 def label_distribution(noise, *, num_labelers: int | None = None) -> Strata:
     """Distribution of a sample's labels under a noise model, matrices, or a distribution.
@@ -45,7 +47,7 @@ def label_distribution(noise, *, num_labelers: int | None = None) -> Strata:
     Args:
         noise: a noise model, an array (labelers, classes, symbols) whose rows sum to 1 (symbols need not be
             classes), or a `Strata`. Strata that the model knows for each sample are observed.
-        num_labelers: T, needed where one error or fallibility stands for all labelers.
+        num_labelers: T, needed where all labelers share one error or fallibility.
 
     Raises:
         ValueError: unknown kind of model, bad numbers, or sizes that do not match.
@@ -64,18 +66,15 @@ def label_distribution(noise, *, num_labelers: int | None = None) -> Strata:
     return dist
 
 
-label_law = label_distribution  # its older name
-
-
 def mixture(
     models: Sequence, weights: Sequence[float] | np.ndarray, *, num_labelers: int | None = None
 ) -> Strata:
-    """A `Strata` in which nobody knows which of several models a sample follows.
+    """Make a `Strata` of several models, where the model of each sample is unknown.
 
     Args:
         models: what `label_distribution` accepts, all for the same labelers and classes.
         weights: probability of each, the same for every class.
-        num_labelers: T, where the models do not say it.
+        num_labelers: T, where the models do not have it.
 
     Raises:
         ValueError: no model, models of different sizes, or weights that are no distribution.
@@ -118,7 +117,7 @@ def _dist_of(noise, num_labelers: int | None) -> Strata:
 BITS = 1.0 / np.log(2.0)  # nats to bits
 
 
-def checked_prior(prior, num_classes: int) -> Float[np.ndarray, " classes"]:
+def checked_prior(prior, num_classes: int) -> ClassShares:
     """The prior in float64 with sum exactly 1; ValueError if it is no distribution over the classes."""
     prior = validate_prior(prior, num_classes).astype(np.float64)
     return prior / prior.sum()
@@ -129,13 +128,11 @@ def entropy(p: Float[np.ndarray, "*shape symbols"]) -> Float[np.ndarray, "*shape
     return np.asarray(entr(p).sum(axis=-1) * BITS)
 
 
-def table_information(
-    joint: Float[np.ndarray, "classes cells"], prior: Float[np.ndarray, " classes"]
-) -> float:
-    """What the columns of a joint table p(class, cell) add to I in bits, Su section 4; all of them: I itself.
+def table_information(joint: Float[np.ndarray, "classes cells"], prior: ClassShares) -> float:
+    """Contribution of the columns of a joint table p(class, cell) to I in bits, Su section 4.
 
-    A sum over cells of rho log(rho / prior) - rho + prior, each non-negative: little information is not lost
-    between entropies that are large.
+    A sum over cells of rho log(rho / prior) - rho + prior, each non-negative, so that small information is
+    not lost between large entropies.
     """
     of_cell = joint.sum(axis=0)
     possible = of_cell > 0
@@ -145,16 +142,15 @@ def table_information(
 
 MOST_CLASSES = 3
 _DIGITS = 37.0  # both errors of the trapezoidal rule, step and range, are about exp(-37)
-_BLOCK = 1 << 21  # complex numbers held at once
+_BLOCK = 1 << 21  # complex numbers in one array
 
 
 def independent_information(
-    dist: Strata, prior: Float[np.ndarray, " classes"], teams: Int[np.ndarray, "teams labelers"]
+    dist: Strata, prior: ClassShares, teams: Int[np.ndarray, "teams labelers"]
 ) -> Float[np.ndarray, " teams"]:
     """I(Z; Y) in bits of teams of conditionally independent labelers, absolute error about 1e-14.
 
-    `dist` has one stratum, `prior` at most three classes above 0, `teams` how many of each kind are in a
-    team.
+    `dist` has one stratum, `prior` at most three classes above 0, `teams` the number of each kind of labeler.
     """
     possible = np.flatnonzero(prior > 0)
     total = np.zeros(len(teams))
@@ -194,7 +190,7 @@ def _moments_less_one(rows: np.ndarray, s: np.ndarray) -> np.ndarray:
 
 @lru_cache(maxsize=4)
 def _points(size: int) -> tuple[np.ndarray, np.ndarray]:
-    """Points s (points, size) and the kernel at each, with weights; a conjugate pair is one point, twice."""
+    """Points s (points, size), one of each conjugate pair, and the weighted kernel at each."""
     h = 2 * np.pi * 0.85 / size / _DIGITS
     reach = int(_DIGITS / np.pi / h) + 1
     axes = np.meshgrid(*[np.arange(-reach, reach + 1)] * (size - 1), indexing="ij")
@@ -208,11 +204,11 @@ def _points(size: int) -> tuple[np.ndarray, np.ndarray]:
     return s[keep], kernel[keep]
 
 
-MOST_TERMS = 1 << 26  # cells times strata times classes that are summed: seconds
+MOST_TERMS = 1 << 26  # cells times strata times classes: seconds
 _INNER = 1 << 16  # cells handled in one NumPy call
 
 
-def counts_information(dist: Strata, prior: Float[np.ndarray, " classes"]) -> float:
+def counts_information(dist: Strata, prior: ClassShares) -> float:
     """I(Z; Y) in bits by the sum over the counts of each group of equal labelers, Su section 4."""
     rows, sizes = equal_labelers(dist.rows)
     groups = [group_log_pmf(rows[:, g], int(m)) for g, m in enumerate(sizes)]
@@ -230,7 +226,7 @@ def counts_information(dist: Strata, prior: Float[np.ndarray, " classes"]) -> fl
 
 
 def equal_labelers(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Rows (strata, groups, classes, symbols) of labelers that differ, and how many there are of each."""
+    """Distinct rows (strata, groups, classes, symbols), and the number of labelers of each."""
     flat = np.ascontiguousarray(np.moveaxis(rows, 1, 0)).reshape(rows.shape[1], -1)
     _, first, sizes = np.unique(flat, axis=0, return_index=True, return_counts=True)
     return rows[:, first], sizes
@@ -256,7 +252,7 @@ def compositions(total: int, parts: int) -> np.ndarray:
 
 
 def _used(rows: np.ndarray) -> np.ndarray:
-    """Which symbols of one labeler, (strata, classes, symbols), ever occur."""
+    """Whether each symbol of a labeler, (strata, classes, symbols), ever occurs."""
     return np.asarray((rows > 0).any(axis=(0, 1)))
 
 
@@ -271,7 +267,7 @@ def group_log_pmf(rows: np.ndarray, size: int) -> np.ndarray:
 
 
 def _split(groups: list[np.ndarray], dist: Strata) -> tuple[np.ndarray, list[np.ndarray]]:
-    """The combined table of as many groups as fit in one call, and the groups that are looped over."""
+    """The combined table of as many groups as fit in one call, and the other groups."""
     inner = np.zeros((dist.rows.shape[0], dist.num_classes, 1))
     outer = []
     for pmf in groups:

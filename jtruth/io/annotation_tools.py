@@ -168,8 +168,8 @@ def responses_of(record: dict) -> Iterator[tuple[int, Any, Any, str, Any]]:
 def _is_doccano(record: dict) -> bool:
     labels, old = first_of(record, "label", "labels"), record.get("annotations")
     few, joined = set(record) <= {"id", "text", "data", "label"}, r"[^#\s]+(#[^#\s]+)+"  # in CSV: "neg#pos"
-    said = "Comments" in record or (few and re.fullmatch(joined, str(labels)))
-    cells = isinstance(labels, str) and "id" in record and said
+    several = "Comments" in record or (few and re.fullmatch(joined, str(labels)))
+    cells = isinstance(labels, str) and "id" in record and several
     named = isinstance(old, list) and all({"label", "user"} <= set(one) for one in old)
     document = not {"text", "data", "filename"}.isdisjoint(record)
     return document and bool(isinstance(labels, list) or cells or named)

@@ -172,9 +172,9 @@ class NotOneClass(ValueError):
 
 
 def _not_classes(rows: LabelRows, plan: FilePlan) -> dict[str, Any] | None:
-    """The set, or the number, of each different cell where labels are such and nobody said what they mean."""
-    said = not plan.unsaid or plan.classes is not None
-    return None if said else sets_of(rows.label) or numbers_of(rows.label)
+    """The set or number of each different cell, where labels are such and keep the words of the file."""
+    named = not plan.as_written or plan.classes is not None
+    return None if named else sets_of(rows.label) or numbers_of(rows.label)
 
 
 def values_of(rows: LabelRows, plan: FilePlan) -> tuple[list, list, list] | None:
@@ -194,7 +194,7 @@ def check_single(rows: LabelRows, plan: FilePlan) -> None:
     found = _not_classes(rows, plan)
     if found is None:
         lists = [name for name in different(rows.label) if re.fullmatch(r"[\[{].*[\]}]", name, re.DOTALL)]
-        if lists and plan.unsaid and plan.classes is None:
+        if lists and plan.as_written and plan.classes is None:
             text = (
                 f"a label is a list or an object of JSON ({lists[0]:.50}): write a row, or a column, for each"
             )

@@ -38,7 +38,7 @@ def says_nothing(value: str, plan: FilePlan) -> bool:
     return word == "-1" or word in NOTHING or word in map(str.casefold, plan.silent)
 
 
-Meaning = tuple[dict[str, str], tuple[str, ...]]  # cell -> what it means, for cells that change; what is said
+Meaning = tuple[dict[str, str], tuple[str, ...]]  # cell -> what it means, for cells that change; notes
 
 
 def in_words(
@@ -53,7 +53,7 @@ def in_words(
     elif isinstance(plan.pass_at, str):
         meaning, more = _from_grade_up(values, plan, source)
     else:
-        way = _yes_and_no if plan.unsaid else _by_map
+        way = _yes_and_no if plan.as_written else _by_map
         meaning, more = way(values, plan, source, known)
     return renamed(values, meaning) if meaning else values, notes + more
 
@@ -207,7 +207,7 @@ def numbers_of(values: Sequence[str]) -> dict[str, float] | None:
 
 
 def _by_map(values: Sequence[str], plan: FilePlan, source: Source, known: Sequence[str]) -> Meaning:
-    """By `map` first, then by `pass_at`; what neither names stays, and is said."""
+    """By `map` first, then by `pass_at`; what neither names stays, with a note."""
     exact, at = dict(plan.map or {}), None if plan.pass_at is None else float(plan.pass_at)
     folded = {key.casefold(): name for key, name in exact.items()}
     count, classes = Counter(values), {FAIL, PASS, *folded.values()}

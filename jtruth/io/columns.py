@@ -52,7 +52,7 @@ _PEOPLE = re.compile(
     r"(e-?mail.*|respond.*|participant.*|user_?name|full_?name|name|response_?id|prolific.*|your .*)"
 )
 _ITEM = set(COLUMN_WORDS["task"].split()) | {"q", "i", "t", "s", "stimulus", "statement", "text"}
-MOST, _MOST_GRADES = 20, 11  # different values of a labeler in a wide table: words, and whole numbers
+_MOST, _MOST_GRADES = 20, 11  # different values of a labeler in a wide table: words, and whole numbers
 _LONG_TEXT = 40  # letters that no class name needs in the mean
 _TIMES = re.compile(r"\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}([T ].*)?|\d{9,19}(\.\d+)?|\d{1,2}:\d\d(:\d\d)?.*")
 
@@ -156,7 +156,7 @@ class Columns:
         values, plain = self.values(name), name.casefold()
         if self.classes:
             return bool(values) and set(values) <= self.classes
-        few = 0 < len(values) <= MOST or (is_rater(name) and bool(self.numbers(name)))
+        few = 0 < len(values) <= _MOST or (is_rater(name) and bool(self.numbers(name)))
         odd = plain in COUNT_WORDS or is_beside(name) or REPEAT.fullmatch(plain) or self.counts_rows(name)
         return few and not odd and not self.is_text_or_time(name)
 
@@ -173,6 +173,26 @@ class Columns:
         sums, alike = number.sum(axis=0), (number == number[:, :1]).all()
         constant = sums.size > 2 and not alike and (sums == sums[0]).all()
         return f" sum to {sums[0]:g} in every row, so they" if constant else None
+
+    def as_numbers(self, task: tuple[str, ...] | None) -> list[str]:
+        """Options for a wide table of numbers, which may be scores; none where it is no such table."""
+        key = task or tuple(n for n in self.free if self.unique((n,)) and not self.is_time(n))[:1]
+        many = [n for n in self.free if n not in key and role_of(n) is None and not is_beside(n)]
+        many = [name for name in many if self.numbers(name)]
+        fits = key and self.unique(key) and len(many) > 1
+        return ["--task", ",".join(key), "--labelers", ",".join(many)] if fits else []
+
+    def as_rows(self, task: tuple[str, ...] | None, label: str | None) -> list[str]:
+        """Options for a table with a row for each label, where only three columns can be its three."""
+        few = [name for name in self.free if 1 < len(self.values(name)) <= self.size // 2][:6]
+        few = [name for name in few if not self.is_text_or_time(name)]
+        for key in task or few:
+            others = [name for name in few if name != key]
+            who = [name for name in others if self.unique((key, name)) and name != label]
+            labels = [name for name in others if name not in who and len(self.values(name)) <= _MOST]
+            if len(who) == 1 and len(labels) == 1:
+                return ["--task", key, "--worker", who[0], "--label", labels[0]]
+        return []
 
     def words(self, name: str) -> set[str]:
         """Cells as they are compared: yes is true is pass, 1.0 is 1."""

@@ -263,7 +263,7 @@ def _langfuse(rows: LabelRows, records: list[dict]) -> Iterator[Found]:
 
 
 def _langsmith(rows: LabelRows, records: list[dict]) -> Iterator[Found]:
-    """Feedback by run; what people said in the app has that source."""
+    """Feedback by run; feedback of people has the source app."""
     for rows.record, one in enumerate(records):
         source = from_json(one.get("feedback_source")) or {"type": one.get("feedback_source.type")}
         scorer = _scorer(rows, one["key"], isinstance(source, dict) and source.get("type") == "app")
@@ -276,7 +276,7 @@ def _scorer(rows: LabelRows, name: str, person: bool) -> str:
 
 
 def _ragas(rows: LabelRows, records: list[dict]) -> Iterator[Found]:
-    """Samples x metrics: columns of shares, and those of what people said."""
+    """Samples x metrics: columns of shares, and those of people."""
     metrics = []
     for name in dict.fromkeys(name for one in records for name in one if not _TEXTS.fullmatch(name)):
         cells = [as_text(one[name]) for one in records if as_text(one.get(name))]

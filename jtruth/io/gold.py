@@ -58,11 +58,11 @@ class Gold(NamedTuple):
 
     @property
     def at_random(self) -> bool:
-        """Whether nothing else is said, so that gold is taken as a random part of the samples."""
+        """Whether gold is taken as a random part of the samples, because nothing else is known."""
         return self.inclusion is None and self.strata is None
 
     def refuse_sampling(self, why: str) -> None:
-        """An error where it is said how gold was chosen."""
+        """Refuse gold that was not chosen at random."""
         for name, value in zip(self._fields[1:], self[1:], strict=True):
             if value is not None:
                 raise ValueError(f"{name} of gold would not be used: {why}. Leave it out")
@@ -100,9 +100,9 @@ def read_gold_sample(
             is a label, or a stratum that is not there for each task and has no size.
     """
     table = as_table(path, sep)
-    said = label is not None
+    named = label is not None
     task, label = usual_columns(table, task, label, "gold")
-    if not said:
+    if not named:
         one_column(table, label, "gold", labels)
     ways = [name for name in (INCLUSION, STRATUM) if name in table.header and name not in (task, label)]
     known, empty = _labelled(table, label) if ways else (table, 0)

@@ -128,8 +128,8 @@ class LabelRows:
         names = dict.fromkeys(one.worker for one in labels)
         human = [name for name in names if called_human(name) and who not in _ALIKE]
         human = human if len(human) == 1 < len(names) else []
-        told = _one_scale(self.source, [one for one in labels if one.worker not in human], who)
-        labels = [one._replace(value=told(one.value)) for one in labels]
+        convert = _one_scale(self.source, [one for one in labels if one.worker not in human], who)
+        labels = [one._replace(value=convert(one.value)) for one in labels]
         models = {(one.task, as_text(one.more.get("model"))) for one in labels}
         if len(models) > len({task for task, _ in models}):
             labels = [one._replace(task=f"{one.task} | {as_text(one.more.get('model'))}") for one in labels]
@@ -210,13 +210,13 @@ def _one_scale(source: Source, labels: list[_Label], who: str) -> Callable[[Any]
         raise ValueError(source.says(f"the {who}s have different scales ({shown}). Read one alone, {one}"))
     mixed = any(not isinstance(one.value, bool) for one in labels)
 
-    def told(value: Any) -> Any:
+    def convert(value: Any) -> Any:
         if isinstance(value, bool | int | float) and value in table:
             return table[float(value)]
         whole = (isinstance(value, bool) and mixed) or (isinstance(value, float) and value.is_integer())
         return int(value) if whole else value
 
-    return told
+    return convert
 
 
 def called_human(scorer: str) -> bool:

@@ -29,7 +29,6 @@ from jtruth._validation.ids import check_columns
 from jtruth._validation.text import TextTable
 from jtruth._validation.words import column_called, number_in, number_of, quoted
 from jtruth.io.columns import (
-    MOST,
     REPEAT,
     Columns,
     grid_of,
@@ -72,7 +71,7 @@ class FilePlan:
 
     @classmethod
     def asked(cls, base: "FilePlan | str | PathLike | None" = None, **options: Any) -> "FilePlan":
-        """A plan with what somebody said: `base` (a plan, or a JSON file of one) and edits that are not None.
+        """What a user asked for: `base` (a plan, or a JSON file of one) and edits that are not None.
 
         Options are the fields, and `abstain` for `silent`; labels that `map` maps to nothing are silent too.
 
@@ -109,8 +108,8 @@ class FilePlan:
         return cls(**dict(values) | lists)
 
     @property
-    def unsaid(self) -> bool:
-        """Whether nobody said what labels mean."""
+    def as_written(self) -> bool:
+        """Whether labels keep the words of the file: no option translates them."""
         return self.map is None and self.pass_at is None and self.contains is None
 
     def sentence(self) -> str:
@@ -189,7 +188,7 @@ def _with_order(plan: FilePlan, orders: Mapping[str, Sequence[str]]) -> FilePlan
     """The plan with the classes as the columns of labels declare them, unless somebody named them."""
     names = [plan.label] if plan.layout in (LONG, SINGLE) else plan.labelers or ()
     found = [orders[name] for name in names if name and name in orders]
-    if not found or plan.classes is not None or not plan.unsaid:
+    if not found or plan.classes is not None or not plan.as_written:
         return plan
     return replace(plan, classes=tuple(one_order(found)), scale=plan.scale or "ordinal")
 
@@ -312,36 +311,13 @@ def _only_key(columns: Columns, worker: str, label: str) -> dict[str, Any] | Non
 
 def _unknown(columns: Columns, plan: FilePlan) -> FilePlan:
     """Names say too little: what structure would propose, for the message alone."""
-    if words := _as_numbers(columns, plan):
+    if words := columns.as_numbers(plan.task):
         votes = _votes(columns, words[-1].split(","))
         text = f"If these numeric columns are labelers and not features, add {shlex.join(words)}"
         text = f"The columns {votes}" if votes else text
-    elif words := _as_rows(columns, plan):
+    elif words := columns.as_rows(plan.task, plan.label):
         text = f"If each row is a label, add {shlex.join(words)}"
     return replace(plan, layout=UNKNOWN, roles={"proposed": text} if words else plan.roles)
-
-
-def _as_numbers(columns: Columns, plan: FilePlan) -> list[str]:
-    """Options for a wide table of numbers, which may be scores."""
-    ids = (n for n in columns.free if columns.unique((n,)) and not columns.is_time(n))
-    key = plan.task or tuple(ids)[:1]
-    many = [n for n in _without(columns.free, *key) if role_of(n) is None and not is_beside(n)]
-    many = [name for name in many if columns.numbers(name)]
-    fits = key and columns.unique(key) and len(many) > 1
-    return ["--task", ",".join(key), "--labelers", ",".join(many)] if fits else []
-
-
-def _as_rows(columns: Columns, plan: FilePlan) -> list[str]:
-    """Options for a table with a row for each label, where only three columns can be its three."""
-    few = [name for name in columns.free if 1 < len(columns.values(name)) <= columns.size // 2][:6]
-    few = [name for name in few if not columns.is_text_or_time(name)]
-    for task in plan.task or few:
-        others = _without(few, task)
-        who = [name for name in others if columns.unique((task, name)) and name != plan.label]
-        labels = [name for name in _without(others, *who) if len(columns.values(name)) <= MOST]
-        if len(who) == 1 and len(labels) == 1:
-            return ["--task", task, "--worker", who[0], "--label", labels[0]]
-    return []
 
 
 def _transposed(columns: Columns, plan: FilePlan, worker: str, names: list[str]) -> FilePlan:
@@ -387,7 +363,7 @@ def _wide(columns: Columns, plan: FilePlan, names: list[str]) -> FilePlan:
         task = (named,) if named else tuple(columns.ids(rest)[:1])
     names = _without(names, *task)
     roles = {name: role_of(name) or "ignored" for name in _without(rest, *task)}
-    for name in [name for name, role in roles.items() if role == "prediction" and names and plan.unsaid]:
+    for name in [name for name, role in roles.items() if role == "prediction" and names and plan.as_written]:
         if columns.numbers(name) is None and not columns.words(name) & set().union(
             *map(columns.words, names)
         ):

@@ -79,7 +79,7 @@ def opened(
 
     Args:
         path: the file, or "-" for standard input; a data frame; or what is parsed already.
-        asked: what somebody said about it (`FilePlan.asked`).
+        asked: what the user asked for (`FilePlan.asked`).
         sep: separator; what the header says unless given.
         leave_out: columns that are used for something else, and so are no labelers.
     """
@@ -239,7 +239,7 @@ def read_labels(
         scale: "nominal", "ordinal" or "interval"; as in `Labels.from_long`.
         repeats: "majority", "first", "last", "keep" or "error", when a worker labelled a task again.
         missing: "error" or "drop", for rows without a label; cells of wide tables are dropped.
-        abstain: labels that say nothing, such as ["unsure"]: left out, counted and said.
+        abstain: labels that say nothing, such as ["unsure"]: left out and counted in a note.
         map: label in the file -> class. pass_at: numbers, or grades of a scale, of at least this are "pass",
             others "fail".
             contains: of sets of classes, whether this one is among them, "yes" or "no".
@@ -447,7 +447,7 @@ def read_shard(
 
     labels = _mesh.together(made)
     _mesh.no_common("tasks", [str(name) for name in labels.tasks or ()])
-    idle = ("gave no label", "classes never occur")
+    idle = (*check.IDLE, *check.ABSENT)
     kept = tuple(note for note in labels.notes if not any(words in note for words in idle))
     return replace(labels, notes=(*rows.notes, *kept))
 

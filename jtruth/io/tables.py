@@ -102,7 +102,8 @@ def read_predictions(
         y_pred = codes[rows]
         remarks += _against_probabilities(table, column, y_pred, read.probabilities)
     number = np.bincount(y_pred, minlength=labels.num_classes)
-    unused = check.unused(number, labels.class_names, "classes are never predicted")
+    names = labels.class_names
+    unused = check.unused(number, names, "class is never predicted", "classes are never predicted")
     if plan.pass_at is not None and number.max() == y_pred.size > 1:
         name = labels.class_names[y_pred[0]]
         text = f"every prediction is {name!r} after the cut at {plan.pass_at}: do the scales differ?"
@@ -233,7 +234,7 @@ def by_sample(values: Any, samples: np.ndarray, labels: Labels, fill: Any, notes
 
 
 def usual_columns(table: TextTable, task: str, label: str | None, role: str) -> tuple[str, str]:
-    """Columns of tasks and classes of a table beside labels: as said, by their words, or what is left."""
+    """Columns of tasks and classes beside labels: as asked for, by their names, or what is left."""
     if task not in table.header:
         task = column_called("task", table.header) or task
     others = [name for name in table.header if name != task]

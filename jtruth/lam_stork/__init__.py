@@ -1,7 +1,4 @@
-"""Error rates and shares corrected for labels that err: Lam and Stork (2003), Rogan and Gladen (1978).
-
-Counts in, no labels: what disagreements say of a classifier, and a judge's pass rate of the true one.
-"""
+"""Error rates and shares corrected for wrong labels, from counts (Lam & Stork 2003, Rogan & Gladen 1978)."""
 
 from jtruth.lam_stork.confusion import recover_confusion
 from jtruth.lam_stork.error_rate import estimate_bounds, estimate_error_rate, rogan_gladen

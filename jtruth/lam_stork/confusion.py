@@ -5,9 +5,9 @@ errors independent given the class, F = L' J, where J[c, b] = P(true class c, pr
 
     J = solve(L', F),   shares = row sums of J (6),   confusion matrix = J / shares (5).
 
-Rows are true classes here; the paper has the transposes. Everything asked for is a ratio of two linear
-functions of J, so one delta method serves all: d(u.J / w.J) = h.dJ with h = (u - ratio * w)/(w.J), and dJ =
-A (dF - dL' J) with A = inv(L'), F multinomial over the samples, and each row of L over the gold of its class.
+Rows are true classes here; the paper has the transposes. All estimates are ratios of two linear functions of
+J, with one delta method: d(u.J / w.J) = h.dJ with h = (u - ratio * w)/(w.J), and dJ = A (dF - dL' J) with
+A = inv(L'), F multinomial over the samples, and each row of L over the gold of its class.
 """
 
 from typing import Any, NamedTuple
@@ -42,7 +42,7 @@ class Recovered(NamedTuple):
 def forms(size: int, prior: np.ndarray | None) -> list[tuple[np.ndarray, np.ndarray]]:
     """(u, w), each (*shape, classes, classes): u.J / w.J are joint, shares, confusion, precision, accuracy.
 
-    With a known `prior` the confusion matrix is J divided by it, Lam & Stork (5); else by the shares (6).
+    The confusion matrix is J divided by a known `prior`, Lam & Stork (5), else by the shares (6).
     """
     unit = np.eye(size * size).reshape([size] * 4)  # one cell each
     row, ones = np.repeat(np.eye(size)[:, :, None], size, axis=2), np.ones((size, size))
@@ -77,8 +77,8 @@ def _intervals(
         value, bottom = quotient(u, w, joint), (w * joint).sum(axis=(-2, -1))
         bottom = np.where(np.abs(bottom) < _TINY, np.nan, bottom)[..., None, None]
         h = (u - value[..., None, None] * w) / bottom
-        by_cell = np.linalg.solve(labeler, h)  # A' h: what one sample with label a, prediction b adds
-        by_label = joint @ by_cell.swapaxes(-2, -1)  # (true, label): minus what one gold answer adds
+        by_cell = np.linalg.solve(labeler, h)  # A' h: contribution of a sample with label a, prediction b
+        by_label = joint @ by_cell.swapaxes(-2, -1)  # (true, label): minus that of a gold answer
         of_gold = _multinomial(labeler, by_label, (-1,)) / gold
         of_table = _multinomial(observed, by_cell, (-2, -1)) / counts.sum()
         error = np.sqrt(np.asarray(of_table + of_gold.sum(axis=-1)))
@@ -95,7 +95,7 @@ def _multinomial(p: np.ndarray, gradient: np.ndarray, axes: tuple[int, ...]) -> 
 def _checked(
     counts: Any, labeler: Any, gold: Any, prior: Any
 ) -> tuple[np.ndarray, Matrix, np.ndarray, np.ndarray | None]:
-    """Counts, labeler's matrix, gold answers behind each row (infinity: known), prior; all checked."""
+    """Checked counts, labeler's matrix, gold answers behind each row (infinity: known), prior."""
     table = _counts(counts, "counts")
     size = len(table)
     if not table.sum():
@@ -143,7 +143,7 @@ class ConfusionRecovery(NamedTuple):
     precision: Recovered  # (classes,)
     accuracy: Recovered  # ()
     labeler: Float[np.ndarray, "classes classes"]  # as used
-    condition: float  # of the labeler's matrix: how much errors may be multiplied
+    condition: float  # of the labeler's matrix: possible amplification of errors
     inside: bool  # is `joint` a table of probabilities?
     level: float
     warnings: tuple[str, ...]
@@ -164,7 +164,7 @@ def recover_confusion(
         level: of the intervals, each by itself.
 
     Returns:
-        `ConfusionRecovery`, as computed also where it is no table of probabilities.
+        `ConfusionRecovery`, not clipped to probabilities.
 
     Raises:
         ValueError: wrong shapes, negative or fractional counts, rows that do not sum to 1, no gold of a

@@ -1,27 +1,27 @@
-"""Grade a classifier on noisy labels with a known error rate: Lam & Stork (2003).
+"""Error rate of a classifier from noisy labels with a known error rate: Lam & Stork (2003).
 
 One label of each test sample is wrong in a share m of them. If classifier and labeler err independently, the
 share a of samples on which they differ gives the error rate e = (a - m)/(1 - 2m) (2). `estimate_error_rate`
-takes m, or the counts of an audit, whose uncertainty the interval carries; `error_rate_posterior` by Bayes.
-With the labeler's confusion matrix: the classifier's own and the class shares (5), (6), `recover_confusion`.
+takes m, or the counts of an audit, whose uncertainty the interval includes; `error_rate_posterior` is
+Bayesian. `recover_confusion` uses the labeler's confusion matrix (5), (6).
 
-- Estimates leave [0, 1]; nothing is clipped, `warnings` says so.
+- Estimates may leave [0, 1]; they are not clipped, and `warnings` says so.
 - `error_bounds` and `estimate_bounds` need no independence: |a - m| <= e <= a + m, any number of classes.
 
-Intervals of functions of shares, each known or seen in a binomial sample, that are monotone in each of them:
+Intervals of functions of shares, each known or from a binomial sample, that are monotone in each of them:
 
 - delta: value +- z standard errors. Too short near 0 and 1, empty if a sample was all of one kind.
-- bootstrap: percentiles over samples redrawn from binomials with the shares as seen. The same weakness.
+- bootstrap: percentiles over samples redrawn from binomials with the observed shares. The same weakness.
 - exact: Clopper-Pearson intervals of the shares with the risk divided among them (Bonferroni), and the least
-  and greatest value on their product. It holds its level even if the samples overlap; wide.
+  and greatest value on their product. It covers at its level even if the samples overlap; wide.
 - adjusted (of shares only; Lang and Reiczigel 2014): one right and one wrong answer added to the gold of each
   class, z^2/2 of each kind to the N, and a shift for the skewness.
 
-`rogan_gladen` corrects a share for a judge that errs alike everywhere (Rogan and Gladen 1978; (6)),
+`rogan_gladen` corrects a share for a judge with constant error rates (Rogan and Gladen 1978; (6)),
 
     share = (called + specificity - 1)/(sensitivity + specificity - 1).
 
-Gold must come from the population of the answers that are corrected. Where it is a random part of the N,
+Gold must come from the population of the corrected answers. Where it is a random part of the N,
 `jtruth.evaluation.gold.shares` uses it better.
 """
 
@@ -50,7 +50,7 @@ Known = float | HowMany
 
 
 class Share(NamedTuple):
-    """A share, and how many observations it rests on (infinity: known)."""
+    """A share, and its number of observations (infinity: known)."""
 
     name: str
     value: float
@@ -72,9 +72,9 @@ class Share(NamedTuple):
 
 
 def share(value: Known, name: str, pair: str = "", bits: int = 53) -> Share:
-    """A known rate, or a pair (how many, of how many), checked; `pair` says what a pair must be given of.
+    """Check a known rate, or a pair (how many, of how many); `pair` describes a pair that is required.
 
-    `bits`: of numbers that the caller can count with.
+    `bits`: of the numbers that the caller can count with.
     """
     if isinstance(value, tuple):
         count, size = value if len(value) == 2 else (-1, 0)
@@ -113,7 +113,7 @@ class RateEstimate(Answer):
         return 0 <= self.value <= 1
 
     def blocks(self) -> Document:
-        """The question, the answer and what stands behind it, for all faces."""
+        """The question, the estimate and its details, for all outputs."""
         values = {"what": self.what, "value": self.value, "low": self.low, "high": self.high}
         column = Column(
             "value", "estimate [interval]", ("low", "high"), ".3f" if self.high - self.low > 0.02 else ".4f"
@@ -133,7 +133,7 @@ Formula = Callable[..., tuple[Any, Any]]  # of the shares: what is above and wha
 
 
 def _delta(formula: Formula, value: float, shares: Sequence[Share], level: float) -> Spread:
-    """value +- z standard errors; derivatives by each share by a complex step, exact to rounding."""
+    """value +- z standard errors; derivatives by a complex step, exact to rounding."""
     at, variance = [x.value for x in shares], 0.0
     for k, x in enumerate(shares):
         top, bottom = formula(*(v + (j == k) * _STEP for j, v in enumerate(at)))
@@ -168,7 +168,7 @@ def _bootstrap(formula: Formula, shares: Sequence[Share], level: float, key: Any
 
 
 def _exact(formula: Formula, value: float, shares: Sequence[Share], level: float) -> Spread:
-    """Extremes over the product of Clopper-Pearson intervals; no ends where the divisor may be 0 there."""
+    """Extremes over the product of Clopper-Pearson intervals; infinite where the divisor may be 0."""
     uncertain = max(1, sum(np.isfinite(x.size) for x in shares))
     corners = np.array(list(product(*(x.ends((1 - level) / uncertain) for x in shares)))).T
     error = _delta(formula, value, shares, level)[0]
@@ -182,7 +182,7 @@ def _exact(formula: Formula, value: float, shares: Sequence[Share], level: float
 
 
 def _one_sided(shares: Sequence[Share], method: str) -> tuple[str, ...]:
-    """Of samples that were all of one kind: the variance of their share looks like 0 and is not."""
+    """Warnings for samples all of one kind, whose variance seems to be 0."""
     return tuple(
         f"The {method} interval is too narrow, because all {x.size:.0f} observations of {x.name} agree "
         f"({x.value:.0f}); use method='exact'."
@@ -192,16 +192,11 @@ def _one_sided(shares: Sequence[Share], method: str) -> tuple[str, ...]:
 
 
 def rate_estimate(
-    formula: Formula,
-    shares: Sequence[Share],
-    texts: tuple[str, str, str],
-    method: str,
-    level: float,
-    key: Any,
+    formula: Formula, shares: Sequence[Share], texts: tuple[str, ...], method: str, level: float, key: Any
 ) -> RateEstimate:
     """The quotient at the shares, and one of the intervals.
 
-    `texts`: what it is, why it may lie outside [0, 1], what a divisor below 0 means.
+    `texts`: the name of the rate, why it may lie outside [0, 1], and the warning for a divisor below 0.
     """
     what, why, swapped = texts
     check_level(level)
@@ -235,20 +230,20 @@ def estimate_error_rate(
 
     Args:
         differ: (predictions that differ from their label, test samples).
-        mislabeling: the rate if known, or (labels found wrong, labels audited). The audited labels are a
-            random sample of their own; "delta" and "bootstrap" take it for independent of the test samples.
+        mislabeling: the rate if known, or (labels found wrong, labels audited). "delta" and "bootstrap"
+            assume that the audited labels are a random sample independent of the test samples.
         method: "delta", "bootstrap" or "exact" (Clopper-Pearson; never too short).
         level: of the interval.
         key: for the bootstrap: a whole number or a JAX key; 0 if None.
 
     Returns:
-        `RateEstimate`: (2) and its interval, as computed also where they leave [0, 1].
+        `RateEstimate`: (2) and its interval, not clipped to [0, 1].
 
     Raises:
         ValueError: impossible counts or rates, or a mislabeling rate of exactly 1/2.
 
-    Source: Lam & Stork (2) and the variance of its section 4; an audit of n labels adds
-    (1 - 2e)^2 m (1 - m)/(1 - 2m)^2/n to it.
+    Source: Lam & Stork (2) and the variance of its section 4; an audit of n labels adds (1 - 2e)^2 m
+    (1 - m)/(1 - 2m)^2/n to it.
 
     >>> found = estimate_error_rate((68, 1000), mislabeling=0.01)
     >>> print(f"{found.value:.4f} [{found.low:.4f}, {found.high:.4f}]")
@@ -272,11 +267,11 @@ def estimate_error_rate(
 def estimate_bounds(
     differ: HowMany, *, mislabeling: Known, num_classes: int = 2, level: float = 0.95
 ) -> ErrorBounds:
-    """Bounds of the error rate that hold with probability `level`, whatever the dependence of the errors.
+    """Bounds of the error rate that hold with probability `level`, however dependent the errors are.
 
-    Clopper-Pearson intervals of the apparent and the mislabeling rate, each with half of the risk, and the
-    bounds of `error_bounds` at their worst. Arguments and errors as of `estimate_error_rate`; the audited
-    labels may be among the tested ones.
+    Clopper-Pearson intervals of the apparent and the mislabeling rate, each with half of the risk, and
+    `error_bounds` at their worst. Arguments and errors of `estimate_error_rate`; the audited labels may be
+    among the tested ones.
 
     >>> found = estimate_bounds((68, 1000), mislabeling=(2, 200))
     >>> print(f"[{found.lower:.3f}, {found.upper:.3f}]")
@@ -300,7 +295,7 @@ _WHY_OF_SHARES = (
 
 
 def corrected_share(called: Any, sensitivity: Any, specificity: Any) -> tuple[Any, Any]:
-    """Above and below the line: (called + specificity - 1)/(sensitivity + specificity - 1)."""
+    """Numerator and denominator: (called + specificity - 1)/(sensitivity + specificity - 1)."""
     return called + specificity - 1, sensitivity + specificity - 1 + 0 * called
 
 
@@ -314,7 +309,7 @@ def rogan_gladen(
     level: float = 0.95,
     key: Any = None,
 ) -> RateEstimate:
-    """Share of positives in the population, from what an erring judge calls positive.
+    """Share of positives in the population, from the labels of an erring judge.
 
     Args:
         called: (how many were called positive, how many were judged).
@@ -326,10 +321,10 @@ def rogan_gladen(
         key: for the bootstrap: a whole number or a JAX key; 0 if None.
 
     Returns:
-        `RateEstimate`. The value and the ends are as computed, also where they leave [0, 1].
+        `RateEstimate`, not clipped to [0, 1].
 
     Raises:
-        ValueError: impossible counts or rates, or sensitivity + specificity = 1: the judge says nothing.
+        ValueError: impossible counts or rates, or an uninformative judge: sensitivity + specificity = 1.
 
     >>> found = rogan_gladen((680, 1000), sensitivity=(45, 50), specificity=(40, 50))
     >>> print(f"{found.value:.3f} [{found.low:.3f}, {found.high:.3f}]")
@@ -353,7 +348,7 @@ def rogan_gladen(
 
 
 def _adjusted(_: Formula, value: float, shares: Sequence[Share], level: float) -> Spread:
-    """Lang and Reiczigel (2014) (16), (17) of `corrected_share`; a known rate needs no added answers."""
+    """Lang and Reiczigel (2014) (16), (17) of `corrected_share`; known rates are not adjusted."""
     z = float(ndtri(0.5 + level / 2))
     size = shares[0].size + z**2
     called = (shares[0].value * shares[0].size + z**2 / 2) / size

@@ -1,13 +1,13 @@
 """The posterior of an error rate when the mislabeling rate itself is uncertain (Lam & Stork, section 7).
 
-Here k of n audited labels were found wrong, so m ~ Beta(k + 1/2, n - k + 1/2); d of N predictions differ from
+k of n audited labels were found wrong, so m ~ Beta(k + 1/2, n - k + 1/2); d of N predictions differ from
 their labels, so d ~ Bin(N, e + m - 2 e m). The posterior of the error rate is
 
     p(e | d, k)  proportional to  integral Beta(m; k + 1/2, n - k + 1/2) Bin(d; N, e + m - 2 e m) dm,
 
-by the trapezoidal rule in logit m for each e of a grid. Both ranges are zoomed to where the integrand is more
-than e^-40 of its peak, and the grid is halved where the density bends. Prediction and label are taken to err
-independently.
+by the trapezoidal rule in logit m for each e of a grid. Both ranges are narrowed to where the integrand is
+more than e^-40 of its peak, and the grid is refined where the density bends. Prediction and label are assumed
+to err independently.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,14 +20,14 @@ from jtruth._one_line import one_line
 from jtruth.lam_stork.error_rate import DIFFER, HowMany, Known, Share, share
 from jtruth.stats.estimates import DensityEstimate
 
-_DROP = 40.0  # log density below the peak from which nothing counts
+_DROP = 40.0  # log density below the peak that is negligible
 _NODES = 129  # of logit m
 _GRID = 129  # of e, to begin with
 _BEND = 1e-3  # of the highest density: the grid is halved where a chord is further off
 _HALVINGS = 16
 _COARSE = 65
 _PASSES = 14
-_EDGE = 80.0  # logit m is looked for in -80..80
+_EDGE = 80.0  # largest logit m
 
 
 class ErrorPosterior(NamedTuple):
@@ -73,8 +73,8 @@ def error_rate_posterior(differ: HowMany, *, mislabeling: Known) -> ErrorPosteri
 
 
 def _warnings(apparent: Share, audit: Share, mean: float, wrong: float) -> Iterator[str]:
-    """Labels may be reversed; do the disagreements contradict what is known of them, errors independent?"""
-    from scipy.stats import beta, binom  # half a second to import, and only here
+    """Warnings: labels may be reversed, or the disagreements contradict independent errors."""
+    from scipy.stats import beta, binom  # slow to import
 
     if wrong >= 0.01:
         yield (
@@ -102,7 +102,6 @@ def _moments_of(apparent: Share, audit: Share) -> Callable:
     a, b = k + 0.5, audit.size - k + 0.5
 
     def log_likelihood(e: np.ndarray, m: np.ndarray) -> np.ndarray:
-        """log p(d | e, m), up to a constant."""
         differ = e + m - 2 * e * m
         return xlogy(d, differ) + xlog1py(apparent.size - d, -differ)
 
@@ -121,7 +120,7 @@ def _moments_of(apparent: Share, audit: Share) -> Callable:
         u = low + (high - low) * np.linspace(0, 1, _NODES)
         log_f = log_joint(e, u)
         m, weight = expit(u), np.exp(log_f - logsumexp(log_f, axis=1, keepdims=True))
-        # Nodes are equally spaced and the integrand is nothing at both ends: the sum is the trapezoidal rule.
+        # The integrand vanishes at both ends, so the sum is the trapezoidal rule.
         total = logsumexp(log_f, axis=1) + np.log((high - low)[:, 0] / (_NODES - 1))
         return total, (weight * m).sum(1), (weight * m**2).sum(1), (weight * (m > 0.5)).sum(1)
 
@@ -129,7 +128,7 @@ def _moments_of(apparent: Share, audit: Share) -> Callable:
 
 
 def _fine_grid(moments: Callable, low: float, high: float) -> tuple[np.ndarray, np.ndarray]:
-    """Points of [low, high] and `moments` there, halved until chords of exp(moments[0]) are close to it."""
+    """Points of [low, high] and `moments` there, refined until chords of exp(moments[0]) are close."""
     grid = np.linspace(low, high, _GRID)
     rows, fresh = np.stack(moments(grid)), np.full(_GRID - 1, True)
     for _ in range(_HALVINGS):
@@ -141,11 +140,8 @@ def _fine_grid(moments: Callable, low: float, high: float) -> tuple[np.ndarray, 
         bent = np.abs(between - 0.5 * (density[where] + density[where + 1])) > _BEND
         grid = np.insert(grid, where + 1, middle)
         rows = np.insert(rows, where + 1, new, axis=1)
-        # Halves of a bent interval are looked at again.
-        halves = np.zeros(grid.size - 1, bool)
-        at = where + np.arange(where.size)
-        halves[at] = halves[at + 1] = bent
-        fresh = halves
+        fresh, at = np.zeros(grid.size - 1, bool), where + np.arange(where.size)
+        fresh[at] = fresh[at + 1] = bent  # the halves of a bent interval are refined again
         if not bent.any():
             break
     return grid, rows

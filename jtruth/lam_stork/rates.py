@@ -1,8 +1,8 @@
-"""Lam & Stork (2003) (1) to (4), breakeven points and bounds: rates in, rates out, nothing estimated.
+"""Lam & Stork (2003) (1) to (4), breakeven points and bounds: functions of rates, without estimation.
 
-Three rates: `error`, P(prediction wrong), which is asked for; `mislabeling`, P(label wrong), which is known;
-and `apparent`, P(prediction and label differ), which is seen. Functions annotated `Rates` take numbers or
-arrays of rates in [0, 1], of NumPy or JAX (under jit, vmap and grad too), that broadcast against each other.
+Three rates: `error`, P(prediction wrong), which is wanted; `mislabeling`, P(label wrong), which is known; and
+`apparent`, P(prediction and label differ), which is observed. `Rates` are numbers or arrays of rates in [0,
+1], of NumPy or JAX (under jit, vmap and grad too), that broadcast against each other.
 """
 
 from typing import NamedTuple
@@ -69,12 +69,12 @@ def true_error_variance(error: Rates, mislabeling: Rates, num_samples: float) ->
 
 
 def _label_noise(mislabeling: Rates) -> Rates:
-    """m (1 - m)/(1 - 2m)^2, the variance that wrong labels add to that of one perfect label."""
+    """m (1 - m)/(1 - 2m)^2, the variance that wrong labels add."""
     return mislabeling * (1 - mislabeling) / (1 - 2 * mislabeling) ** 2
 
 
 def labels_per_perfect_label(error: Rates, mislabeling: Rates) -> Rates:
-    """How many noisy labels are worth one perfect label: the ratio of the variances of (2).
+    """Number of noisy labels worth one perfect label: the ratio of the variances of (2).
 
     It is 1 or more, and infinite where error is 0 or 1 and labels are noisy.
 
@@ -98,8 +98,8 @@ def policy_boundary(mislabeling: Rates) -> Rates:
 
     One label on each of 2l samples leaves m of them wrong, two on each of l samples m^2 (the paper's
     optimistic figure). Where boundary < error < 1 - boundary different samples give (2) the smaller variance,
-    which is (4); the inequality above it is printed the wrong way round. NaN above m = .1659: there the same
-    samples are always better.
+    which is (4); the inequality above it is misprinted. NaN above m = .1659: the same samples are always
+    better there.
 
     Raises:
         ValueError: a rate outside [0, 1/2).
@@ -140,10 +140,10 @@ def apparent_breakeven(classifier: Rates, labeler: Rates, share: Rates) -> Rates
 
 
 class ErrorBounds(NamedTuple):
-    """Bounds of the error rate, without the assumption that prediction and label err independently."""
+    """Bounds of the error rate, without independent errors."""
 
-    lower: float  # whatever the dependence
-    upper: float  # whatever the dependence
+    lower: float  # for any dependence
+    upper: float  # for any dependence
     lower_nonnegative: float  # if P(both wrong) >= P(prediction wrong) P(label wrong)
     warnings: tuple[str, ...]
 
@@ -176,14 +176,14 @@ def error_bounds(apparent: float, mislabeling: float, *, num_classes: int = 2) -
 def bounds_over(
     apparent: tuple[float, float], mislabeling: tuple[float, float], num_classes: int
 ) -> ErrorBounds:
-    """The widest of the bounds for rates between these ends.
+    """The widest bounds for rates between these ends.
 
-    Under non-negative dependence (2), or of more than two classes (a - m)/(1 - m), where labels are rather
-    right than wrong.
+    Under non-negative dependence the lower one is (2), or of more than two classes (a - m)/(1 - m), where
+    labels are more often right than wrong.
     """
     (a_low, a_high), (m_low, m_high) = apparent, mislabeling
     low = dependent = max(0.0, a_low - m_high, m_low - a_high)
-    wrong = 2 if num_classes == 2 else 1  # how a label that is wrong moves the agreement
+    wrong = 2 if num_classes == 2 else 1  # effect of a wrong label on the agreement
     high = min(1.0, a_high + m_high)
     if num_classes == 2 and a_low + m_low > 1:
         high = 2 - (a_low + m_low)

@@ -1,12 +1,9 @@
 """Sampling until the draws are good: limits, diagnostics, and the loop of all chains on the host.
 
 A run stops when its draws are good, after its sweeps, or after its work: the numbers that its sweeps compute
-(about 5 nanoseconds each on one core, two minutes by default), so that results do not depend on how busy the
-machine is.
-
-Chains that start at the mode burn in for 50 sweeps, chains of which half start elsewhere for 250. R-hat and
-effective sample size are computed after 200 more. A chain gets its burn-in, at most a third of `max_work`,
-and then as many sweeps as the rest allows, or `FEWEST`.
+(about 5 nanoseconds each on one core, two minutes by default). So results do not depend on how busy the
+machine is. Of `max_work` a chain gets its burn-in, at most a third of it, and then as many sweeps as the rest
+allows, or `FEWEST`. Burn-in and the first look at R-hat are the constants below.
 
 A mover (`GibbsMover`, `TemperMover`) can `start` its `num_chains` chains, `advance` them (at most `block`
 sweeps between two looks), and `settle` them after burn-in. A checkpoint holds the chain, the random stream
@@ -38,7 +35,7 @@ class Effort(NamedTuple):
     """How long to sample. Sweeps are counted over all chains without burn-in, unless noted otherwise."""
 
     chains: int | None = None  # a multiple of 4; None: 4 to 32, as the size of a sweep allows
-    burn_in: int | None = None  # sweeps of each chain that are thrown away; None: 50, or 250 (see above)
+    burn_in: int | None = None  # sweeps of each chain that are thrown away; None: 50, or 250 (two starts)
     min_sweeps: int = 400
     max_sweeps: int = 200_000
     max_work: float = 2.4e10  # numbers computed by all sweeps together

@@ -4,13 +4,11 @@
 
 **Sets.** Su 3.6.1, after Cid-Sueiro (2012). A labeler has one class in mind, by a confusion matrix, and
 reports a set that holds it; the other classes of the set depend on the class in mind alone (coarsening at
-random). Then p(set | class c) is proportional to the sum over k in the set of psi[c, k]. Where sets mean more
-than that, make every set a symbol.
+random). Then p(set | class c) is proportional to the sum over k in the set of psi[c, k].
 
 **Probabilities.** A person's confidence, or a model's softmax, is drawn from Dirichlet(a[t, c]).
 
-**Grades.** Class c is at c on a line, observed with logistic noise: p(grade <= k | class c) =
-logistic(threshold[t, k] - slope[t] c).
+**Grades.** p(grade <= k | class c) = logistic(threshold[t, k] - slope[t] c).
 
 **Ratings.** The first step of Su 6.3.3: Normal(mean[t, c], sd[t, c]), after each labeler's ratings are
 standardized, those of few ratings with the help of all labelers.

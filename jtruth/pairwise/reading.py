@@ -154,7 +154,7 @@ def _rows(columns: Columns, roles: Roles, plan: FilePlan) -> tuple[list[_Row], l
             if not (a and b) or (code is None and a != b):
                 bad.append((k, cell if a and b else ""))
             elif code is None or code == NOTHING or a == b:
-                lost["that compare a system with itself" if a == b else "without a winner"] += 1
+                lost["comparing a system with itself" if a == b else "without a winner"] += 1
             else:
                 code = abs(code - 3 - bool(exchanged)) if code > TIE else code  # by its place
                 task, question = (BETWEEN.join(c[k] for c in some) or str(k) for some in (key, lead))

@@ -67,7 +67,7 @@ class MoreData(Answer):
         columns = (
             Column("num_labels", "labels", form="d"), Column("num_gold", "verified", form="d"),
             *[Column("num_new", "new samples", form="d")] * any(row["num_new"] for row in self.rows),
-            Column("cost", f"cost ({self.offer.cost_label:g} per label)", form=".0f"),
+            Column("cost", f"cost ({self.offer.cost_label:g} per label)", form=".6g"),
             Column("width", "mean width", form=".2f"),
         )  # fmt: skip
         costs = {"cost_label": self.offer.cost_label, "cost_gold": self.offer.cost_gold}
@@ -82,19 +82,14 @@ class MoreData(Answer):
                 ("assumption", "new labelers are like those in the file, and labels predict the true class")),
             facts_of(self, "metric", "target", "level", "num_sets", "key"), costs,
         )  # fmt: skip
-        shares, level = self.metric == "prevalence", f"{100 * self.level:g} %"
-        what = (
-            f"The {level} intervals of the class shares"
-            if shares
-            else f"The {level} interval of {self.metric}"
-        )
+        many, level = self.metric == "prevalence", f"{100 * self.level:g} %"
+        what = f"intervals of the class shares for {_MEANT[self.target]} have a mean width"
+        what = what if many else f"interval of {self.metric} for {_MEANT[self.target]} has a width"
         last = {(bool(row["num_gold"]), bool(row["num_new"])): row for row in self.rows[1:]}
         now = _width_text(self.rows[0]["width"])
         widths = [(_width_text(row["width"]), _option(row["buy"])) for row in last.values()]
         text = [f"{width}{' (no change)' * (width == now)} with {what}" for width, what in widths]
-        first = (
-            f"{what} for {_MEANT[self.target]} {'have a mean width' if shares else 'has a width'} of {now}"
-        )
+        first = f"The {level} {what} of {now}"
         first += ". The width would be " if text else ""
         about = f"Widths with more data are simulated; key {self.key}"
         return Document("How many more labels?", about, f"{first}{series(text) if text else ''}.", blocks)

@@ -1,16 +1,15 @@
 """Pictures of posteriors (Su Figures 9-13, 17, 18). Each function draws on one Axes and returns it.
 
-`import jtruth.plots` by name; it needs matplotlib (the extra `plots`). Nothing is shown or saved, and no
-global setting is changed: without `ax` a new figure is made, with `ax` the picture joins what is there, so
-that posteriors can be laid over each other. As in scikit-learn, `name` is what the legend calls the method
-and `ax` is where to draw; `metric` names the number on the axis, `ideal` is the true value where it is known.
+Needs matplotlib (the extra `plots`); `jtruth.plots` is imported by name. Nothing is shown or saved, and no
+global setting is changed: without `ax` a new figure is made, with `ax` the picture joins the Axes, so that
+posteriors can be overlaid. `name` is the method in the legend, `metric` the number on the axis, `ideal` the
+true value where it is known.
 
-Every answer draws itself (`result.plot()`), and `plot_block` any of its blocks; the others are pictures of
-distributions, and of what an answer does not know: the truth, another method, earlier answers.
+`result.plot()` draws every answer, `plot_block` one of its blocks; the other functions draw distributions,
+and add the truth, another method or earlier answers.
 
 A circle is a posterior mean, a triangle a mode, a diamond a number without uncertainty, a cross the majority
-vote, a star or dotted line the true value. Colours are those of Okabe and Ito, which people with any common
-colour blindness tell apart.
+vote, a star or dotted line the true value. Colours are those of Okabe and Ito, safe for color-blind readers.
 """
 
 from jtruth.plots.blocks import plot_block, plot_metrics, plot_result
@@ -25,8 +24,7 @@ from jtruth.plots.displays import (
     plot_path,
     plot_reliability,
 )
-from jtruth.plots.dists import plot_comparison, plot_estimate
-from jtruth.plots.joint import Look, plot_joint, plot_joints
+from jtruth.plots.dists import Look, plot_comparison, plot_estimate, plot_joint, plot_joints
 
 __all__ = [
     "ConfusionMatrixDisplay", "Look", "PrecisionRecallDisplay", "ReliabilityDisplay", "RocDisplay",

@@ -1,4 +1,4 @@
-"""What the pictures share: names, marks and colours."""
+"""Names, marks and colours of all pictures."""
 
 import re
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from jtruth.tables.metrics import title as in_words
 
 BLUE, ORANGE, GREEN, GREY, PURPLE = "#0072B2", "#D55E00", "#009E73", "#777777", "#CC79A7"
 CYCLE = (BLUE, ORANGE, GREEN, PURPLE, "#E69F00", "#56B4E9")
-LINES, MARKERS = ("-", "--", "-.", ":"), "osDvP*"  # they say what colours say, for print in grey
+LINES, MARKERS = ("-", "--", "-.", ":"), "osDvP*"  # beside the colours, for print in grey
 TRUE = "true value"
 SMALL: dict[str, Any] = {"fontsize": 9, "frameon": False}
 
@@ -29,7 +29,7 @@ def title(metric: str) -> str:
 
 
 def dollars(names: Any) -> Any:
-    """Texts in which a dollar sign is one, for matplotlib, and begins no formula; of whatever holds texts."""
+    """Escape dollar signs for matplotlib, in a text or in anything that contains texts."""
     if isinstance(names, str):
         return re.sub(r"(?<!\\)\$", r"\$", names)
     if isinstance(names, Mapping):
@@ -41,7 +41,7 @@ def dollars(names: Any) -> Any:
 
 
 def new_axes(ax: Axes | None, rows: float | None = None) -> Axes:
-    """`ax`, or the Axes of a new figure, as high as `rows` rows need."""
+    """`ax`, or the Axes of a new figure of the height that `rows` rows need."""
     if ax is not None:
         return ax
     size = (6.4, 4.2) if rows is None else (7.2, 1.3 + (0.55 if rows < 12 else 0.35) * rows)
@@ -54,19 +54,19 @@ def percent(level: float) -> str:
 
 
 def mark(ax: Axes, x: float, y: float, marker: str, color: str, *, label: str | None = None) -> None:
-    """One mark (`jtruth.plots` says which means what); modes and numbers are hollow."""
-    face = "white" if marker in "^d" else color
-    ax.plot(x, y, marker, color=color, mfc=face, ms=7, mew=1.6, ls="none", label=label, zorder=4)
+    """One mark (meanings: `jtruth.plots`); modes and numbers are hollow."""
+    fill = "white" if marker in "^d" else color
+    ax.plot(x, y, marker, color=color, mfc=fill, ms=7, mew=1.6, ls="none", label=label, zorder=4)
 
 
 def key(marker: str, label: str, color: str = GREY) -> Line2D:
     """A mark for a legend."""
-    face = "white" if marker in "^d" else color
-    return Line2D([], [], marker=marker, color=color, mfc=face, ls="none", label=label)
+    fill = "white" if marker in "^d" else color
+    return Line2D([], [], marker=marker, color=color, mfc=fill, ls="none", label=label)
 
 
 def density_curve(estimate: Estimate) -> tuple[np.ndarray, np.ndarray]:
-    """The distribution's density where 99.9 % of it lie; metrics live in [0, 1], and the curve ends there."""
+    """The density over the central 99.9 % of a distribution, within [0, 1]."""
     ends = np.array(estimate.region(0.999).intervals)
     x = np.linspace(max(ends.min(), 0.0), min(ends.max(), 1.0), 801)
     return x, np.asarray(estimate.density(x))
@@ -85,7 +85,7 @@ def name_rows(ax: Axes, names: list[str]) -> None:
 
 
 def legend_above(ax: Axes, handles: list[Any], columns: int | None = None, title: str | None = None) -> None:
-    """A legend over the picture, where no row is."""
+    """A legend above the picture."""
     place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1), "alignment": "left"}
     columns = len(handles) if columns is None else columns
     ax.legend(handles=handles, ncols=columns, title=title, title_fontsize=9, **place, **SMALL)

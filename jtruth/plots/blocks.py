@@ -1,7 +1,7 @@
-"""Any answer as a picture: a bar with its interval for each row, a matrix, a curve, what the checks say.
+"""Pictures of answers: bars with intervals, matrices, curves and checks.
 
 `result.plot()` draws every block of an answer that has a picture, the first above the others. A few results
-that are no answers are put into blocks here, and distributions have a picture of their own.
+that are no answers are converted to blocks here; distributions have pictures of their own.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -19,45 +19,30 @@ from jtruth._validation.words import number_of, plain
 from jtruth.answers import Answer, Column, Curve, Document, Matrix, Notes, Table
 from jtruth.answers.blocks import at, cell_text, value_of
 from jtruth.answers.html import axis_of
-from jtruth.plots._parts import (
-    BLUE,
-    CYCLE,
-    GREY,
-    LINES,
-    MARKERS,
-    ORANGE,
-    SMALL,
-    TRUE,
-    dollars,
-    key,
-    legend_above,
-    mark,
-    name_rows,
-    new_axes,
-    note_row,
-)
-from jtruth.plots.dists import plot_estimate
-from jtruth.plots.joint import plot_joint
+from jtruth.plots import _parts as parts
+from jtruth.plots.dists import plot_estimate, plot_joint
 from jtruth.stats.estimates import Estimate
 
 Drawn = Table | Matrix | Curve | Notes
+Ideal = Mapping[str, float] | None
+Ticks = Mapping[str, Mapping[str, float | None]] | None
 _MOST_ROWS, _LAST_ROWS, _MOST_BARS = 20, 5, 4
-_MOST_WRITTEN = 12  # classes; of more the shades remain
+_MOST_WRITTEN = 12  # classes, above which only shades are drawn
 _WIDE, _SIDE, _ACROSS = 8.4, 6.2, 2  # inches of a panel alone and beside another; panels in a row
 _LEAST_P, _TITLE = 1e-4, 70  # characters in a line of a title
-_MARKS = {"fits": ("o", BLUE), "does not fit": ("x", ORANGE), "worth knowing": ("^", GREY)}
+_MARKS = {"fits": ("o", parts.BLUE), "does not fit": ("x", parts.ORANGE), "worth knowing": ("^", parts.GREY)}
 _BELOW, _STEP = 0.14, 0.09  # ticks of assumptions below their row
-_BAR_COLORS = [color for color in CYCLE if color != ORANGE]  # orange is the cross
+_BAR_COLORS = [color for color in parts.CYCLE if color != parts.ORANGE]  # orange is the cross
 _TICKS = "|^vsD"
-_TICK_COLORS = [*(color for color in CYCLE if color not in (BLUE, ORANGE)), "#444444"]
+_TICK_COLORS = [*(color for color in parts.CYCLE if color not in (parts.BLUE, parts.ORANGE)), "#444444"]
 
 
-def plot_block(block: Drawn, *, ax: Axes | None = None, ideal: Mapping[str, float] | None = None) -> Axes:
-    """A table, a matrix, a curve or the checks of an answer; `ideal`: name of a row -> its true value."""
-    block = dollars(block)
+def plot_block(block: Drawn, *, ax: Axes | None = None, ideal: Ideal = None) -> Axes:
+    """Draw a table, matrix, curve or the checks of an answer; `ideal`: name of a row -> its true value."""
+    block = parts.dollars(block)
     match block:
         case Table():
-            return _rows(block, ax, dollars(ideal or {}))
+            return _rows(block, ax, parts.dollars(ideal or {}))
         case Matrix():
             return _matrix(block, ax)
         case Curve():
@@ -67,11 +52,7 @@ def plot_block(block: Drawn, *, ax: Axes | None = None, ideal: Mapping[str, floa
 
 
 def plot_metrics(
-    evaluation: Any,
-    *,
-    ax: Axes | None = None,
-    ideal: Mapping[str, float] | None = None,
-    assumptions: bool = False,
+    evaluation: Any, *, ax: Axes | None = None, ideal: Ideal = None, assumptions: bool = False
 ) -> Axes:
     """Every metric of an evaluation with its interval, beside the majority vote.
 
@@ -81,18 +62,18 @@ def plot_metrics(
     several = block_of(document, "assumptions") if assumptions else None
     rows = [] if several is None else several.rows
     ticks = {row["sentence"]: {m: dist["mean"] for m, dist in row["metrics"].items()} for row in rows}
-    return _rows(*dollars((block_of(document, "metrics"), ax, ideal or {}, ticks)))
+    return _rows(*parts.dollars((block_of(document, "metrics"), ax, ideal or {}, ticks)))
 
 
 def plot_result(
     result: Any, *, ax: Axes | None = None, full: bool = False, assumptions: bool = False
 ) -> Figure:
-    """Any answer as a picture, on a new figure or its first panel on `ax`; what `result.plot()` calls.
+    """Draw any answer, on a new figure or its first panel on `ax`; this is `result.plot()`.
 
     Of an evaluation these are the metrics; `assumptions` adds the mean under each, `full` all panels too.
 
     Raises:
-        ValueError: something of which there is no picture.
+        ValueError: a result without a picture.
     """
     kind = type(result)
     name = "Estimate" if issubclass(kind, Estimate) else kind.__name__  # every distribution is one
@@ -102,11 +83,11 @@ def plot_result(
         others = [one for one in drawn_blocks(document) if one.name not in ("metrics", "assumptions")]
         below, height = others if full else [], height_of(block_of(document, "metrics")) + 0.6 * assumptions
         first = partial(plot_metrics, result, assumptions=assumptions)
-    elif name in _LAWS:
-        first, height = partial(_LAWS[name], result), 4.2
+    elif name in _DISTRIBUTIONS:
+        first, height = partial(_DISTRIBUTIONS[name], result), 4.2
     else:
         if name not in _NO_ANSWERS and not isinstance(result, Answer):
-            others = ", ".join((*_LAWS, *_NO_ANSWERS))
+            others = ", ".join((*_DISTRIBUTIONS, *_NO_ANSWERS))
             raise ValueError(f"a {name} cannot be plotted; answers can, and {others}")
         drawn = _NO_ANSWERS[name](result) if name in _NO_ANSWERS else drawn_blocks(result.blocks())
         if not drawn:
@@ -121,7 +102,7 @@ def plot_result(
 
 
 def block_of(document: Document, name: str) -> Any:
-    """The block of an answer that has this name in the JSON; None if there is none with something in it."""
+    """The block of an answer with this name in the JSON; None if there is none."""
     return next((one for one in document.blocks if getattr(one, "name", None) == name), None)
 
 
@@ -133,7 +114,7 @@ def drawn_blocks(document: Document) -> list[Any]:
         if isinstance(one, Matrix | Curve)
         or (
             isinstance(one, Table)
-            and not (one.sequence and len(one.rows) > _MOST_ROWS)  # which a curve shows whole
+            and not (one.sequence and len(one.rows) > _MOST_ROWS)  # a curve shows it
             and any(_has(one, c, kind) for c in one.columns for kind in (int, float))
         )
         or (
@@ -145,7 +126,7 @@ def drawn_blocks(document: Document) -> list[Any]:
 
 
 def height_of(block: Drawn) -> float:
-    """Inches."""
+    """Height of a panel in inches."""
     if isinstance(block, Notes):
         return 1.3 + 0.4 * len(block.items)
     if not isinstance(block, Table):
@@ -169,14 +150,14 @@ def _on_a_figure(panels: Sequence[Callable[..., Any]], heights: Sequence[float])
 
 
 def _bars(table: Table) -> list[Column]:
-    """Columns that are drawn: the one that is asked for, those with an interval, or the first of numbers."""
+    """Columns to draw: the requested one, those with an interval, or the first of numbers."""
     asked = [one for one in table.columns if table.draw and table.draw in (one.name, one.name[0])]
     ends = [one for one in table.columns if one.ends is not None][:_MOST_BARS]
     return asked or ends or [_numbers(table)]
 
 
 def _numbers(table: Table) -> Any:
-    """The first column of numbers that are no counts; else of counts."""
+    """The first column of floats, else of counts."""
     return next((one for one in table.columns if _has(table, one, float)), None) or next(
         (one for one in table.columns if _has(table, one, int)), table.columns[0]
     )
@@ -186,31 +167,26 @@ def _has(table: Table, one: Column, kind: Any) -> bool:
     return any(isinstance(at(row, one.name), kind) for row in table.rows)
 
 
-def _rows(
-    table: Table,
-    ax: Axes | None,
-    ideal: Mapping[str, float],
-    ticks: Mapping[str, Mapping[str, float | None]] | None = None,
-) -> Axes:
-    """A row for each name: bar from end to end, mean, a cross where a naive rule is, ticks of assumptions."""
+def _rows(table: Table, ax: Axes | None, ideal: Mapping[str, float], ticks: Ticks = None) -> Axes:
+    """A row for each name: interval, mean, a cross for a naive rule, ticks of assumptions."""
     first, last, out = table.shown(_MOST_ROWS, _LAST_ROWS, full=False)
     rows, bars, ticks = [*first, *last], _bars(table), ticks or {}
-    ax = new_axes(ax, len(rows) * max(1.0, 0.55 * len(bars)) + len(ticks))
+    ax = parts.new_axes(ax, len(rows) * max(1.0, 0.55 * len(bars)) + len(ticks))
     up = 0.8 / len(bars)
     for k, row in enumerate(rows):
         for j, column in enumerate(bars):
             _bar(ax, value_of(column, row), column, -k + up * ((len(bars) - 1) / 2 - j), j, table.missing)
         other = at(row, table.cross) if table.cross else None
         if other is not None:
-            mark(ax, other, -k, "x", ORANGE)
+            parts.mark(ax, other, -k, "x", parts.ORANGE)
         for j, values in enumerate(ticks.values()):
             value = values.get(row[table.key])
             if value is not None:
                 ax.plot(value, -k - _BELOW - _STEP * j, _TICKS[j % 5],
                         color=_TICK_COLORS[j % len(_TICK_COLORS)], ms=5)  # fmt: skip
         if row[table.key] in ideal:
-            ax.vlines(ideal[row[table.key]], -k - 0.3, -k + 0.3, color="black", lw=1.8, label=TRUE)
-    name_rows(ax, [table.label(row) for row in rows])
+            ax.vlines(ideal[row[table.key]], -k - 0.3, -k + 0.3, color="black", lw=1.8, label=parts.TRUE)
+    parts.name_rows(ax, [table.label(row) for row in rows])
     more = f" ({number_of(out, 'row')} left out)" if out else ""
     below = max(0.5, _BELOW + _STEP * (len(ticks) + 0.5))
     label = _name_of(bars[0]) if len(bars) == 1 else ""
@@ -221,13 +197,13 @@ def _rows(
     elif all(_has(table, one, int) for one in bars):
         ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     if ax.dataLim.x0 < 0 < ax.dataLim.x1:  # of differences
-        ax.axvline(0, color=GREY, lw=1, zorder=0)
+        ax.axvline(0, color=parts.GREY, lw=1, zorder=0)
     _key_of_rows(ax, table, bars, list(ticks), bool(ideal))
     return ax
 
 
 def _name_of(column: Column) -> str:
-    """What a column of bars measures."""
+    """Axis title of a column of bars."""
     name = (column.title or "").removesuffix(" [interval]")
     return "value of the metric" if name in ("mean", "estimate") else name
 
@@ -239,31 +215,33 @@ def _bar(ax: Axes, values: Sequence[Any], column: Column, y: float, j: int, miss
     if low is not None and high is not None:
         ax.plot([low, high], [y, y], color=color, lw=5, alpha=0.45, solid_capstyle="butt")
     elif mean is not None and column.ends is None:
-        ax.plot([0, mean], [y, y], color=GREY, lw=1)
+        ax.plot([0, mean], [y, y], color=parts.GREY, lw=1)
     if mean is not None:
-        mark(ax, mean, y, MARKERS[j], color)
-    note_row(ax, y, cell_text(values, column.form, missing))
+        parts.mark(ax, mean, y, parts.MARKERS[j], color)
+    parts.note_row(ax, y, cell_text(values, column.form, missing))
 
 
 def _key_of_rows(ax: Axes, table: Table, bars: Sequence[Column], ticks: Sequence[str], ideal: bool) -> None:
-    """What the marks are, above the picture, where there is more than one kind."""
+    """Legend of the marks, above the picture, where there is more than one kind."""
     words = [one.title.replace(" [interval]", " and interval") for one in bars]
-    keys = [key(MARKERS[j], text, _BAR_COLORS[j]) for j, text in enumerate(words)]
+    keys = [parts.key(parts.MARKERS[j], text, _BAR_COLORS[j]) for j, text in enumerate(words)]
     if table.cross:
         named = next((one.title for one in table.columns if one.name == table.cross), plain(table.cross))
-        keys.append(key("x", named, ORANGE))
-    keys += [key("|", TRUE, "black")] if ideal else []
-    lines = [key(_TICKS[j % 5], text, _TICK_COLORS[j % len(_TICK_COLORS)]) for j, text in enumerate(ticks)]
+        keys.append(parts.key("x", named, parts.ORANGE))
+    keys += [parts.key("|", parts.TRUE, "black")] if ideal else []
+    lines = [
+        parts.key(_TICKS[j % 5], text, _TICK_COLORS[j % len(_TICK_COLORS)]) for j, text in enumerate(ticks)
+    ]
     if len(keys) + len(lines) > 1:
-        legend_above(ax, [*keys, *lines], columns=1 if lines else len(keys), title=table.title)
+        parts.legend_above(ax, [*keys, *lines], columns=1 if lines else len(keys), title=table.title)
     else:
         ax.set_title(fill(table.title, _TITLE), size=9)
 
 
 def _matrix(block: Matrix, ax: Axes | None) -> Axes:
-    """Means as shades of grey, by the share of their row, so that a rare class can be read."""
+    """Means as shades of grey, by the share of their row, so that a rare class is visible."""
     mean = np.asarray(block.cells["mean"], float)
-    ax = new_axes(ax, len(block.rows))
+    ax = parts.new_axes(ax, len(block.rows))
     share = np.nan_to_num(mean / np.maximum(mean.sum(axis=1, keepdims=True), 1e-12))
     ax.imshow(share, cmap="Greys", vmin=0, vmax=1.0, aspect="auto")
     for i, j in np.ndindex(mean.shape) if max(mean.shape) <= _MOST_WRITTEN else ():
@@ -279,12 +257,16 @@ def _matrix(block: Matrix, ax: Axes | None) -> Axes:
 
 
 def _curve(block: Curve, ax: Axes | None) -> Axes:
-    """Lines with bands, or points with bars; the paler band holds the whole curve."""
-    ax = new_axes(ax)
+    """Lines with bands, or points with bars; the paler band covers the whole curve."""
+    ax = parts.new_axes(ax)
     if block.diagonal:
-        ax.plot([0, 1], [0, 1], color=GREY, ls=":", lw=1)
+        ax.plot([0, 1], [0, 1], color=parts.GREY, ls=":", lw=1)
     for k, (name, points) in enumerate(block.series.items()):
-        color, line, marker = CYCLE[k % len(CYCLE)], LINES[k % len(LINES)], MARKERS[k % len(MARKERS)]
+        color, line, marker = (
+            parts.CYCLE[k % len(parts.CYCLE)],
+            parts.LINES[k % len(parts.LINES)],
+            parts.MARKERS[k % len(parts.MARKERS)],
+        )
         x, y = (np.array(points[axis], float) for axis in ("x", "mean"))
         bands = ("low_all", "high_all", "whole curve", 0.15), ("low", "high", "each point", 0.35)
         for low, high, label, shade in bands:
@@ -306,27 +288,31 @@ def _curve(block: Curve, ax: Axes | None) -> Axes:
     ax.set_title(block.title, size=9)
     ax.spines[["top", "right"]].set_visible(False)
     if ax.get_legend_handles_labels()[1]:
-        ax.legend(**SMALL)
+        ax.legend(**parts.SMALL)
     return ax
 
 
 def _checks(block: Notes, ax: Axes | None) -> Axes:
-    """p-values on a logarithmic axis; verdicts hold for all checks together: one below .05 may fit."""
-    ax, checks = new_axes(ax, len(block.items)), [note.data for note in block.items]
+    """p-values on a logarithmic axis; verdicts account for all checks: one below .05 may fit."""
+    ax, checks = parts.new_axes(ax, len(block.items)), [note.data for note in block.items]
     verdicts: dict[str, None] = {}
     for k, check in enumerate(checks):
-        note_row(ax, -k, check["verdict"])
+        parts.note_row(ax, -k, check["verdict"])
         if check["p_value"] is not None:
             verdicts[check["verdict"]] = None
-            mark(ax, max(check["p_value"], _LEAST_P), -k, *_MARKS.get(check["verdict"], ("x", ORANGE)))
+            parts.mark(
+                ax, max(check["p_value"], _LEAST_P), -k, *_MARKS.get(check["verdict"], ("x", parts.ORANGE))
+            )
     ax.axvline(0.05, color="black", ls=":")
-    name_rows(ax, [check["name"] for check in checks])
+    parts.name_rows(ax, [check["name"] for check in checks])
     ax.set_xscale("log")
     label = f"{block.title}\np-value ({_LEAST_P:g} or less at the edge); dotted: .05"
     ax.set(xlim=(0.5 * _LEAST_P, 1.5), ylim=(0.5 - max(len(checks), 1), 0.5), xlabel=label)
-    marks = {verdict: _MARKS.get(verdict, ("x", ORANGE)) for verdict in verdicts}
+    marks = {verdict: _MARKS.get(verdict, ("x", parts.ORANGE)) for verdict in verdicts}
     if marks:
-        legend_above(ax, [key(shape, verdict, color) for verdict, (shape, color) in marks.items()])
+        parts.legend_above(
+            ax, [parts.key(shape, verdict, color) for verdict, (shape, color) in marks.items()]
+        )
     return ax
 
 
@@ -348,7 +334,7 @@ def _team(found: Any) -> list[Drawn]:
 
 
 def _cleaning(found: Any) -> list[Drawn]:
-    """Accuracy of the model by the number of an expert's answers: estimated, and true where it is known."""
+    """Accuracy of the model by the number of an expert's answers: estimated, and true where known."""
     if not found.trail:
         raise ValueError("this cleaning has no record of accuracies; use `jtruth.cleaning.clean`")
     x, estimated, true = map(list, zip(*found.trail, strict=True))
@@ -358,7 +344,7 @@ def _cleaning(found: Any) -> list[Drawn]:
     return [Curve("", title, "labels checked by the expert", "accuracy of the model", series)]
 
 
-_LAWS: dict[str, Callable[..., Axes]] = {
+_DISTRIBUTIONS: dict[str, Callable[..., Axes]] = {
     "Estimate": partial(plot_estimate, metric="value"),
     "JointDensity": plot_joint,
     "JointEstimate": plot_joint,

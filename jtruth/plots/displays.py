@@ -1,11 +1,10 @@
 """Displays as in scikit-learn: `from_evaluation`, `.plot(ax=)`, `.ax_`, `.figure_`; and curves by name.
 
-A display draws a block of an answer, and what is known beside it: the actual curve, where classes are known.
-Of a curve the line is the posterior mean; the dark band holds each point by itself with the stated
-probability, the light one the whole curve. `ReliabilityDisplay` is drawn here: what share of the samples of a
-bin of probabilities is positive, judged by noisy labels, beside the mean probability of the bin. The
-distributions are those of `evaluate_scores`, so they are posterior intervals, predictive or by gold, as the
-curves are.
+A display draws a block of an answer, and the actual curve where classes are known. The line of a curve is the
+posterior mean; the dark band covers each point with the stated probability, the light one the whole curve.
+`ReliabilityDisplay` shows the share of positives in each bin of probabilities, judged by noisy labels,
+against the mean probability of the bin. Its distributions are those of `evaluate_scores`: posterior,
+predictive or by gold.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,19 +31,21 @@ from jtruth.tables.curves import Curves, curves
 from jtruth.testing.binary.threshold_curves import CURVES, CurveDensity
 from jtruth.testing.steps import FixedPoint
 
+Pair = tuple[float, float]
+
 
 class _Display:
-    """A block of an answer and, once it is drawn, where."""
+    """A block of an answer and, once it is drawn, its Axes."""
 
     ax_: Axes
     figure_: Figure | SubFigure | None
-    block = ""  # which of its blocks is drawn
+    block = ""  # name of the block that is drawn
 
     def __init__(self, found: Any, actual: Any = None):
         self.found, self.actual = found, actual
 
     def plot(self, ax: Axes | None = None) -> Any:
-        """Draw on `ax`, or on a new figure; the display itself."""
+        """Draw on `ax`, or on a new figure; returns the display."""
         self.ax_ = self._draw(ax)
         self.figure_ = self.ax_.figure
         return self
@@ -98,7 +99,7 @@ class PrecisionRecallDisplay(RocDisplay):
 class ReliabilityDisplay(_Display):
     """Share of positives by predicted probability, judged by noisy labels; of `evaluate_scores`.
 
-    `predicted`, `mean`, `low`, `high` are the points: one for each bin of probabilities that has samples.
+    `predicted`, `mean`, `low`, `high` are the points, one for each bin of probabilities with samples.
     """
 
     def __init__(self, found: ScoreEvaluation, probabilities: Any, y: Any = None):
@@ -193,12 +194,12 @@ def plot_reliability(
     color: str = BLUE,
     ax: Axes | None = None,
 ) -> Axes:
-    """What was observed against what was predicted, by bin, with two standard errors of the gap and counts.
+    """Observed against predicted values by bin, with two standard errors of the gap and counts.
 
     Args:
         found: `LossTable.classes`, or `.disagreement` (Mimori et al. 2021, Figure 1), of
             `jtruth.histograms.loss_estimates`.
-        of: which class, 0 for disagreement.
+        of: the class, 0 for disagreement.
         what: name of the axes.
         name, color, ax: as everywhere.
     """
@@ -220,18 +221,15 @@ def plot_reliability(
 
 
 def plot_path(
-    fits: FixedPoint | Mapping[str, FixedPoint],
-    *,
-    ax: Axes | None = None,
-    ideal: tuple[float, float] | None = None,
+    fits: FixedPoint | Mapping[str, FixedPoint], *, ax: Axes | None = None, ideal: Pair | None = None
 ) -> Axes:
-    """How iterative methods moved the operating point (Su Figure 9): P_D solid, P_FA dashed.
+    """Path of the operating point in iterative methods (Su Figure 9): P_D solid, P_FA dashed.
 
     `fits`: one `FixedPoint` (`Evaluation.fit`), or name -> FixedPoint; `ideal`: the true (P_D, P_FA), dotted.
     """
     ax = new_axes(ax)
     named = {"operating point": fits} if isinstance(fits, FixedPoint) else dict(fits)
-    widths = np.linspace(5.0, 1.2, len(named)) if len(named) > 1 else [1.8]  # paths that agree stay visible
+    widths = np.linspace(5.0, 1.2, len(named)) if len(named) > 1 else [1.8]  # equal paths stay visible
     for (name, fit), width, color in zip(named.items(), widths, CYCLE * len(named), strict=False):
         steps = int(fit.num_steps)
         path = np.asarray(fit.path)[: steps + 1]
@@ -256,10 +254,10 @@ def plot_gold_progress(
     ideal: float | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """One number as gold came: mean and interval by the number of gold answers.
+    """Mean and interval of one number by the number of gold answers.
 
-    `answers` are evaluations, or prevalences, of the same samples with more and more gold; `metric` is the
-    name of a metric, of prevalences of a class.
+    `answers` are evaluations, or prevalences, of the same samples with increasing gold; `metric` is the name
+    of a metric, of prevalences of a class.
 
     Raises:
         ValueError: no answer, or a metric or class that one of them does not have.
@@ -285,7 +283,7 @@ def plot_gold_progress(
 
 
 def _dist_of(answer: Evaluation | Prevalence, metric: str) -> Estimate | None:
-    """Distribution of the number; None where the answer says that it is not identified."""
+    """Distribution of the number; None where it is not identified."""
     if isinstance(answer, Evaluation):
         return answer.metrics[metric] if metric in answer.metrics else answer.estimate(metric)
     if metric not in answer.label_shares:

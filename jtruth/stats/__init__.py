@@ -1,4 +1,4 @@
-"""Plain statistics that know nothing of labels."""
+"""Statistics of numbers and counts, independent of labels."""
 
 from jtruth.stats.ppi import FittedPower, gold_sample, ppi_mean, ppi_ratio
 from jtruth.stats.ratio_of_normals import Ratio, marsaglia_mean, ratio_mean

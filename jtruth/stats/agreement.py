@@ -1,9 +1,9 @@
-"""Coefficients of agreement between labelers, with standard errors and intervals; who agrees with whom.
+"""Coefficients of agreement between labelers, with standard errors and intervals; agreement of pairs.
 
-All compare an observed weighted agreement a with the one e that chance would give, (a - e) / (1 - e); they
-differ in what they call chance. With votes r_ik (labels of class k for sample i), r_i of them, weights w_kl
-(1 on the diagonal, less for distant classes: by their numbers, or by ranks where they only have an order) and
-shares p_k of the classes among the labels, samples weighing alike:
+All compare an observed weighted agreement a with the agreement e expected at random, (a - e) / (1 - e), and
+differ in e. With votes r_ik (labels of class k for sample i), r_i of them, weights w_kl (1 on the diagonal,
+less for distant classes: by their numbers, or by ranks where they only have an order) and shares p_k of the
+classes among the labels, samples weighing alike:
 
     a = mean over samples with r_i >= 2 of sum_k r_ik (sum_l w_kl r_il - 1) / (r_i (r_i - 1))
     Fleiss            e = sum_kl w_kl p_k p_l                        (Scott's pi for two labelers)
@@ -12,18 +12,17 @@ shares p_k of the classes among the labels, samples weighing alike:
     Cohen             of two labelers, e = sum_kl w_kl p_k q_l with the shares of each
 
 (Gwet 2014, Handbook of Inter-Rater Reliability, ch. 2-6). Krippendorff's alpha (2004, ch. 11) is 1 minus
-observed over expected disagreement of the coincidences o_kl = sum_i (pairs of labels k, l) / (r_i - 1), its
-differences nominal, ordinal (by ranks among the labels given) or interval. Where chance alone would give full
-agreement a coefficient is undefined: NaN, never 0. Its interval is about the population.
+observed over expected disagreement of the coincidences o_kl = sum_i (pairs of labels k, l) / (r_i - 1), with
+nominal, ordinal (by ranks among the labels) or interval differences. Where e = 1 a coefficient is undefined:
+NaN, never 0. Its interval is about the population.
 
-Standard errors are those of the infinitesimal jackknife, samples being the units. An interval is the middle
-part of the posterior of the coefficient in the population that the samples come from, extended to the
-printed value. The samples have random weights (Rubin's Bayesian bootstrap, 1981), as variable as Student's t
-with n - 1 degrees of freedom requires. Imagined samples are added, which together weigh as much as 1.6
-samples (a finite Dirichlet process; Ferguson 1973). Each has as many labels as some observed sample and
-prefers no class; in each draw kappa among them is uniform between 0 and 1. So label combinations that nobody
-has seen get some weight. Resampling gives them none, and for a rare class they matter most (coverage:
-`benchmarks/agreement.py`).
+Standard errors are by the infinitesimal jackknife over samples. An interval is the middle part of the
+posterior of the coefficient in the population, extended to the printed value. Samples have random weights
+(Rubin's Bayesian bootstrap, 1981), as variable as Student's t with n - 1 degrees of freedom requires.
+Imagined samples, which together weigh as much as 1.6 samples, are added (a finite Dirichlet process; Ferguson
+1973). Each has as many labels as some observed sample and prefers no class; in each draw kappa among them is
+uniform between 0 and 1. So combinations of labels that were not observed have some weight, which matters most
+for a rare class (coverage: `benchmarks/agreement.py`).
 """
 
 from collections.abc import Callable, Mapping
@@ -43,7 +42,7 @@ from jtruth.stats.estimates import check_level
 WEIGHTS = ("nominal", "linear", "quadratic")
 DIFFERENCES = ("nominal", "ordinal", "interval")
 _REPLICATES, _STEP = 2000, 1e-5
-_IMAGINED, _WORTH = 16, 1.6  # samples that nobody saw, in every draw, and how many they weigh together
+_IMAGINED, _WORTH = 16, 1.6  # imagined samples in every draw, and their weight together
 _MOST_DISTINCT = 1000  # kinds of samples, above which their mean is drawn from its normal distribution
 TITLES = {
     "krippendorff": "Krippendorff's alpha", "krippendorff_ordinal": "Krippendorff's alpha, ordinal",
@@ -61,8 +60,8 @@ class Agreement(NamedTuple):
     low: float
     high: float
     level: float
-    num_samples: int  # that say something about it
-    unseen: float  # share of the width of the interval that is due to combinations of labels nobody has seen
+    num_samples: int  # that are informative
+    unseen: float  # share of the interval's width that is due to unobserved combinations of labels
 
     def __str__(self) -> str:
         interval = "" if np.isnan(self.low) else f" [{self.low:.3f}, {self.high:.3f}]"
@@ -73,11 +72,12 @@ class Agreement(NamedTuple):
         return "undefined: random labels would agree fully, or no sample can be compared"
 
 
-# A function of the means of numbers that every sample brings: these numbers (kinds, features), how many
-# samples are of each kind, the function of (..., features) and the number of samples (leading axes are
-# draws), and what draws the numbers of imagined samples.
+# A function of the means of features of the samples: features of each kind of sample (kinds, features), the
+# multiplicity of each kind, the function of (..., features) and the number of samples (leading axes are
+# draws), and a function that draws the features of imagined samples.
 Imagined = Callable[[np.random.Generator, tuple[int, int]], np.ndarray]
 Coefficient = tuple[np.ndarray, np.ndarray, Callable[[Any, float], Any], Imagined]
+Size = tuple[int, int]
 Votes = Int[np.ndarray, "samples classes"]
 Places = Float[np.ndarray, " classes"] | None  # where classes stand: numbers in any order; None: 0, 1, ...
 
@@ -93,7 +93,7 @@ def point(coefficient: Coefficient) -> float:
 
 
 def weights(kind: str, classes: int, places: Places = None) -> Float[np.ndarray, "classes classes"]:
-    """Weight of two labels: 1 if equal; linear or quadratic in how far apart their classes are."""
+    """Weight of two labels: 1 if equal; linear or quadratic in the distance of their classes."""
     choose("weights", kind, WEIGHTS)
     if kind == "nominal":
         return np.eye(classes)
@@ -103,7 +103,6 @@ def weights(kind: str, classes: int, places: Places = None) -> Float[np.ndarray,
 
 
 def _steps(classes: int, places: Places) -> Float[np.ndarray, " classes"]:
-    """Where the classes stand, the first and last as far apart as codes: 0 to C - 1."""
     if places is None:
         return np.arange(classes) * 1.0
     return (places - places.min()) * ((classes - 1) / (np.ptp(places) or 1.0))
@@ -115,7 +114,7 @@ def fleiss(votes: Votes, kind: str = "nominal", places: Places = None) -> Coeffi
 
 
 def brennan_prediger(votes: Votes, kind: str = "nominal", places: Places = None) -> Coefficient:
-    """Brennan and Prediger's coefficient: by chance all classes are alike."""
+    """Brennan and Prediger's coefficient: at random all classes are equally likely."""
     return _by_votes(votes, kind, places, lambda p, w: np.full(p.shape[:-1], w.sum() / w.size))
 
 
@@ -129,7 +128,7 @@ def cohen(
     first: Int[np.ndarray, " samples"], second: Int[np.ndarray, " samples"], classes: int,
     kind: str = "nominal", places: Places = None,
 ) -> Coefficient:  # fmt: skip
-    """Cohen's kappa of two labelers; samples that one of them left out (-1) say nothing."""
+    """Cohen's kappa of two labelers; samples without a label (-1) of both are left out."""
     shared = (first >= 0) & (second >= 0)
     pairs, times = np.unique(first[shared] * classes + second[shared], return_counts=True)
     w, margin, (row, column) = weights(kind, classes, places), np.eye(classes), np.divmod(pairs, classes)
@@ -140,7 +139,7 @@ def cohen(
         expected = np.einsum("...k,kl,...l->...", row, w, column) / total**2
         return _beyond(mean[..., 0] / total, expected)
 
-    def imagined(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
+    def imagined(rng: np.random.Generator, shape: Size) -> np.ndarray:
         below = np.cumsum(_shares(rng, shape, classes), axis=-1)[..., :-1]
         one, two = (margin[(rng.random((*shape, 1)) >= below).sum(axis=-1)] for _ in range(2))
         return np.concatenate([((one @ w) * two).sum(axis=-1, keepdims=True), one, two], axis=-1)
@@ -179,9 +178,9 @@ def agreement(
     coefficient: Coefficient, key: Key, level: float = 0.95, replicates: int = _REPLICATES,
     beside: tuple | None = None,
 ) -> Agreement:  # fmt: skip
-    """Value, standard error and posterior interval, from so many draws.
+    """Value, standard error and posterior interval of a coefficient.
 
-    `beside` is `unseen` of a coefficient of the same classes and weights, where it was drawn already.
+    `beside` is `unseen` of a coefficient of the same classes and weights, to draw it only once.
 
     >>> votes = np.array([[3, 0], [3, 0], [0, 3], [1, 2], [0, 3], [3, 0], [0, 3], [2, 1]])
     >>> found = agreement(fleiss(votes), 0)
@@ -200,9 +199,9 @@ def agreement(
         for k, values in enumerate(of(mean, size) for mean in drawn):
             if np.isfinite(values).any():
                 ends[k] = np.quantile(values[np.isfinite(values)], [tail, 1 - tail])
-        error = _standard_error(coefficient, size)
+        error = _jackknife_error(coefficient, size)
     seen, width = np.diff(ends, axis=1)[:, 0].tolist()
-    anchor = np.nan_to_num(value)  # labels of one class alone are as probable by chance
+    anchor = np.nan_to_num(value)  # undefined for labels of one class
     low, high = min(ends[1, 0], anchor), max(ends[1, 1], anchor)
     unseen = max(1 - np.nan_to_num(seen) / width, 0.0) if width > 0 else 0.0
     if np.isnan(width):
@@ -211,7 +210,7 @@ def agreement(
 
 
 def unseen(coefficient: Coefficient, rng: np.random.Generator, draws: int = _REPLICATES) -> tuple:
-    """Sums over samples that nobody saw, (draws, features) of numbers and (draws, 1) of weights."""
+    """Sums over imagined samples: (draws, features) of features and (draws, 1) of weights."""
     number, imagined = coefficient[0].shape[1], coefficient[3]
     weight = rng.standard_gamma(_WORTH / _IMAGINED, (draws, _IMAGINED))
     step = max(_AT_ONCE // (_IMAGINED * number), 1)
@@ -223,7 +222,7 @@ def unseen(coefficient: Coefficient, rng: np.random.Generator, draws: int = _REP
 def _drawn(
     coefficient: Coefficient, rng: np.random.Generator, draws: int, tail: float, beside: tuple | None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Mean numbers of a sample in draws of the population: of kinds that were seen alone, and of all."""
+    """Mean features in draws of the population: of the observed kinds alone, and with imagined samples."""
     rows, times, _, _ = coefficient
     size, number = times.sum(), rows.shape[1]
     # Weights have the variance of n - 1 degrees of freedom, wider by Student's quantile over the normal one
@@ -241,17 +240,14 @@ def _drawn(
     return seen, (seen * whole + total) / (whole + weight)
 
 
-def _shares(
-    rng: np.random.Generator, shape: tuple[int, int], classes: int
-) -> Float[np.ndarray, "draws samples classes"]:
-    """Class probabilities of a label of imagined samples, whose kappa is one uniform number for each draw."""
+def _shares(rng: np.random.Generator, shape: Size, classes: int) -> Float[np.ndarray, "draws n classes"]:
+    """Class probabilities of imagined samples, whose kappa is uniform over the draws."""
     common = np.eye(classes)[rng.integers(classes, size=shape)]
-    repeats = np.sqrt(rng.random((shape[0], 1, 1)))  # of the class of the sample: kappa is its square
+    repeats = np.sqrt(rng.random((shape[0], 1, 1)))  # kappa is its square
     return repeats * common + (1 - repeats) / classes
 
 
-def _standard_error(coefficient: Coefficient, size: int) -> float:
-    """By the infinitesimal jackknife."""
+def _jackknife_error(coefficient: Coefficient, size: int) -> float:
     rows, times, value, _ = coefficient
     mean, moved = times @ rows / size, _STEP * np.eye(rows.shape[1])
     slope = (value(mean + moved, size) - value(mean - moved, size)) / (2 * _STEP)
@@ -262,12 +258,12 @@ def _standard_error(coefficient: Coefficient, size: int) -> float:
 def _of_votes(
     votes: np.ndarray, features: Callable[[np.ndarray], np.ndarray], value: Callable[[Any, float], Any]
 ) -> Coefficient:
-    """A coefficient of votes; imagined samples have as many labels as one that was seen."""
+    """A coefficient of votes; imagined samples have the label counts of observed ones."""
     first, _, times = collapse_rows(votes)
     votes = votes[first].astype(np.float64)
     number, until = votes.sum(axis=1).astype(np.int64), np.cumsum(times)
 
-    def imagined(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
+    def imagined(rng: np.random.Generator, shape: Size) -> np.ndarray:
         like = np.searchsorted(until, rng.integers(until[-1], size=shape), side="right")
         drawn = rng.multinomial(number[like], _shares(rng, shape, votes.shape[1]))
         return features(drawn.astype(np.float64))
@@ -276,7 +272,7 @@ def _of_votes(
 
 
 def _by_votes(votes: Votes, kind: str, places: Places, chance: Callable[[Any, Any], Any]) -> Coefficient:
-    """Of pairwise agreement (samples of two labels or more), and of shares (samples of one or more)."""
+    """From pairwise agreement (samples of two labels or more) and shares (of one or more)."""
     w = weights(kind, votes.shape[1], places)
 
     def features(votes: np.ndarray) -> np.ndarray:
@@ -293,7 +289,7 @@ def _by_votes(votes: Votes, kind: str, places: Places, chance: Callable[[Any, An
 
 
 def _beyond(observed: Any, expected: Any) -> Any:
-    """(a - e) / (1 - e); NaN where chance alone gives 1."""
+    """(a - e) / (1 - e); NaN where e = 1."""
     left = 1 - expected
     return np.where(np.abs(left) > 1e-12, (observed - expected) / left, np.nan)
 
@@ -319,9 +315,9 @@ def overall(
     votes: Votes, key: Key, *, kind: str = "nominal",
     differences: str = "nominal", places: Places = None, scale: str = "nominal", level: float = 0.95,
 ) -> dict[str, Agreement]:  # fmt: skip
-    """The coefficients of all labelers together, by name; alpha a second time by the scale of the classes."""
+    """The coefficients of all labelers together, by name; alpha once more by the scale of the classes."""
     beside = scale != "nominal" and votes.shape[1] > 2
-    if beside and scale == "ordinal":  # a table of all pairs of classes has to fit into memory
+    if beside and scale == "ordinal":  # a table of all pairs of classes must fit into memory
         beside = collapse_rows(votes)[0].size * votes.shape[1] ** 2 <= 10 * _AT_ONCE
     kinds = {"": differences} | ({f"_{scale}": scale} if beside else {})
     coefficients = {f"krippendorff{name}": krippendorff(votes, one, places) for name, one in kinds.items()}
@@ -331,7 +327,7 @@ def overall(
 
 
 def from_unseen(coefficients: Mapping[str, Agreement]) -> str:
-    """A sentence of the coefficients whose intervals are mostly due to what nobody has seen; "" of none."""
+    """A sentence on the coefficients whose intervals are mostly due to unobserved labels; "" if none."""
     names = " and of ".join(TITLES.get(name, name) for name, one in coefficients.items() if one.unseen > 0.5)
     text = f"The interval of {names} is mostly due to combinations of labels not yet observed"
     return f"{text}. Label more samples." if names else ""
@@ -339,23 +335,23 @@ def from_unseen(coefficients: Mapping[str, Agreement]) -> str:
 
 _GLANCE = 100_000  # labels that connect most labelers
 _FEW = 1_000_000  # numbers of a table that is always small enough
-_FEW_OF_A_SAMPLE = 8  # labels, up to which pairs are counted one by one
+_FEW_OF_A_SAMPLE = 8  # labels, up to which pairs are counted directly
 
 
 class LabelerPairs(NamedTuple):
     """Counts from the first label of each labeler for a sample; matrices of pairs are symmetric."""
 
     met: np.ndarray  # (labelers,) labels of others on the samples of each
-    agreed_with: np.ndarray  # (labelers,) ... that are the same as his
+    agreed_with: np.ndarray  # (labelers,) ... that agree
     shared: sparse.csr_array  # (labelers, labelers) samples that both labelled
-    agreed: sparse.csr_array  # ... on which they gave the same class
+    agreed: sparse.csr_array  # ... with the same class
     variety: sparse.csr_array  # number of different classes they agreed on
 
     __repr__ = one_line
 
 
 def first_labels(sample: np.ndarray, labeler: np.ndarray, num_labelers: int) -> np.ndarray:
-    """Where the first label of each labeler for each sample stands, in the order of the samples."""
+    """Position of the first label of each labeler for each sample, in the order of the samples."""
     key = sample.astype(np.int64) * num_labelers + labeler
     if has_duplicates(key) or (sample[1:] < sample[:-1]).any():
         return np.unique(key, return_index=True)[1]
@@ -363,12 +359,13 @@ def first_labels(sample: np.ndarray, labeler: np.ndarray, num_labelers: int) -> 
 
 
 def labeler_pairs(
-    sample: np.ndarray, labeler: np.ndarray, label: np.ndarray, size: tuple[int, int],
+    sample: np.ndarray, labeler: np.ndarray, label: np.ndarray, size: Size,
     at_least: int = 1, times: np.ndarray | None = None,
 ) -> LabelerPairs:  # fmt: skip
-    """Shared samples and agreement of labelers; `size` is (labelers, samples), matrices of `at_least` labels.
+    """Shared samples and agreement of labelers; `size` is (labelers, samples).
 
-    Each label stands for `times` equal samples (then none is repeated).
+    Matrices are of labelers with `at_least` labels. `times` is the multiplicity of each label's sample; then
+    no label may be repeated.
     """
     alone = times is not None  # then samples need only come in order
     first = np.argsort(sample, kind="stable") if alone else first_labels(sample, labeler, size[0])
@@ -392,10 +389,8 @@ def labeler_pairs(
     return LabelerPairs(met, agreed_with, *count(sample, labeler, label, size, times))
 
 
-def _few(
-    sample: np.ndarray, labeler: np.ndarray, label: np.ndarray, size: tuple[int, int], times: np.ndarray
-) -> tuple:
-    """(shared, agreed, variety) of labels in the order of samples, in a table of all pairs."""
+def _few(sample: np.ndarray, labeler: np.ndarray, label: np.ndarray, size: Size, times: np.ndarray) -> tuple:
+    """(shared, agreed, variety) by a table of all pairs; labels are in the order of samples."""
     pairs, classes = size[0] ** 2, int(label.max(initial=0)) + 1
     shared, agreed = np.zeros(pairs, np.int64), np.zeros(classes * pairs, np.int64)
     step = 1
@@ -412,9 +407,7 @@ def _few(
     return tuple(map(sparse.csr_array, counts))
 
 
-def _many(
-    sample: np.ndarray, labeler: np.ndarray, label: np.ndarray, size: tuple[int, int], times: np.ndarray
-) -> tuple:
+def _many(sample: np.ndarray, labeler: np.ndarray, label: np.ndarray, size: Size, times: np.ndarray) -> tuple:
     """(shared, agreed, variety) by products of sparse matrices."""
 
     def overlap(use: np.ndarray) -> sparse.csr_array:
@@ -435,14 +428,14 @@ def _many(
 
 
 def most_shared(shared: sparse.csr_array, at_least: int) -> Int[np.ndarray, "pairs 3"]:
-    """(labeler, labeler, samples that both labelled) of every two with so many, the most samples first."""
+    """(labeler, labeler, shared samples) of all pairs with `at_least` so many, largest first."""
     upper = sparse.triu(shared).tocoo()
     pairs = np.array([upper.row, upper.col, upper.data], np.int64).T[upper.data >= at_least]
     return pairs[np.argsort(-pairs[:, 2], kind="stable")]
 
 
 def full_agreement(pairs: LabelerPairs, at_least: int) -> list[tuple[int, int, int]]:
-    """The same as `most_shared` of pairs that never disagree, on samples of several classes."""
+    """`most_shared` of pairs that never disagree, on samples of several classes."""
     often = most_shared(pairs.shared, at_least)
     if not often.size:
         return []
@@ -450,14 +443,14 @@ def full_agreement(pairs: LabelerPairs, at_least: int) -> list[tuple[int, int, i
     return list(map(tuple, often[(agreed == often[:, 2]) & (variety > 1)].tolist()))
 
 
-def groups_of(labeler: np.ndarray, other: np.ndarray, size: tuple[int, int]) -> np.ndarray:
-    """Group of the labeler of each label; who shares some of the others, samples or classes, is in one."""
+def groups_of(labeler: np.ndarray, other: np.ndarray, size: Size) -> np.ndarray:
+    """Group of the labeler of each label; labelers with a common sample or class (`other`) share one."""
     nodes, ones = sum(size), np.ones(labeler.size, np.int8)
     edges = sparse.csr_array((ones, (labeler, other + np.int64(size[0]))), (nodes, nodes))
     return sparse.csgraph.connected_components(edges, directed=False)[1][labeler]
 
 
-def separate_groups(sample: np.ndarray, labeler: np.ndarray, size: tuple[int, int]) -> int:
+def separate_groups(sample: np.ndarray, labeler: np.ndarray, size: Size) -> int:
     """Number of groups of labelers that no shared sample connects; `size` is (labelers, samples)."""
     few = slice(0, _GLANCE)
     if len(np.unique(labeler[few])) == size[0] and not groups_of(labeler[few], sample[few], size).any():
@@ -466,11 +459,10 @@ def separate_groups(sample: np.ndarray, labeler: np.ndarray, size: tuple[int, in
 
 
 def opposed(counts: np.ndarray, pairs: LabelerPairs, at_least: int) -> np.ndarray:
-    """Labelers whose agreement is below chance by 3 standard errors, if they met `at_least` labels of others.
+    """Labelers who agree less than at random by 3 standard errors, with `at_least` labels of others.
 
-    Of one who always gives the same class chance is all there is.
-
-    `counts` are labels, (labelers, classes): chance is their own use of the classes against all shares.
+    `counts` are labels, (labelers, classes): random agreement is a labeler's own use of the classes against
+    all shares. A labeler of one class only is never opposed.
     """
     number = np.maximum(1, counts.sum(axis=1))
     chance = counts @ (counts.sum(axis=0) / max(1, counts.sum())) / number

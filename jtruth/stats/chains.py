@@ -1,9 +1,8 @@
-"""Have several Markov chains converged, and how many independent draws are theirs worth?
+"""Convergence of several Markov chains, and their effective sample size.
 
-Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021), "Rank-normalization, folding, and localization".
-Every chain is cut into two halves, and draws are replaced by normal scores of their ranks, so that nothing is
-assumed about tails. Axes are (chains, draws, ...), the result has the shape of the rest. A quantity that
-never changes has converged by any standard, but all these numbers are 0/0 for it: they are NaN.
+Vehtari, Gelman, Simpson, Carpenter and Bürkner (2021), "Rank-normalization, folding, and localization". Every
+chain is split into two halves, and draws are replaced by normal scores of their ranks, so that tails do not
+matter. Axes are (chains, draws, ...); the result has the shape of the rest. A constant quantity is NaN.
 """
 
 import numpy as np
@@ -11,17 +10,14 @@ from jaxtyping import Float, Int
 from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import ndtri
 
-Draws = Float[np.ndarray, "chains draws ..."]
+Draws = Float[np.ndarray, "chains draws ..."] | Int[np.ndarray, "chains draws ..."]
 
 
-def split_rhat(
-    draws: Draws | Int[np.ndarray, "chains draws ..."], *, groups: int | None = None
-) -> Float[np.ndarray, "..."]:
+def split_rhat(draws: Draws, *, groups: int | None = None) -> Float[np.ndarray, "..."]:
     """Rank-normalised split R-hat: the larger of the bulk and the folded one; 1.01 is the usual limit.
 
-    Many short chains are put together to `groups` groups, first and second halves apart (nested R-hat:
-    Margossian et al. 2024), if their number is a multiple of it: 1.01 would ask of every chain what is enough
-    of all.
+    With `groups`, many short chains are merged into so many groups, first and second halves separately
+    (nested R-hat: Margossian et al. 2024), if their number is a multiple of it.
 
     >>> rng = np.random.default_rng(0)
     >>> print(round(float(split_rhat(rng.normal(size=(4, 1000)))), 2))
@@ -37,22 +33,19 @@ def split_rhat(
     return np.asarray(np.maximum(_rhat(_normal_scores(halves)), _rhat(_normal_scores(folded))))
 
 
-def effective_sample_size(
-    draws: Draws | Int[np.ndarray, "chains draws ..."], *, ranked: bool = True
-) -> Float[np.ndarray, "..."]:
-    """Number of independent draws that would fix the centre of each quantity as well.
+def effective_sample_size(draws: Draws, *, ranked: bool = True) -> Float[np.ndarray, "..."]:
+    """Effective sample size: of normal scores of ranks ("bulk" ESS), or of the draws themselves.
 
-    Of normal scores of ranks ("bulk" ESS), or of the draws themselves, which the error of their mean needs.
+    The latter is that of the error of the mean.
     """
     halves = _split(draws)
     return _ess(_normal_scores(halves) if ranked else halves)
 
 
-def tail_sample_size(draws: Draws | Int[np.ndarray, "chains draws ..."]) -> Float[np.ndarray, "..."]:
-    """Number of independent draws that would fix both ends of 95 % intervals as well (4.3).
+def tail_sample_size(draws: Draws) -> Float[np.ndarray, "..."]:
+    """Effective sample size for the ends of 95 % intervals (4.3): the ESS of "is beyond the end".
 
-    An end is fixed by how many draws lie beyond it, so this is the ESS of "is beyond". Chains that seldom
-    visit a tail and then stay there show it here, hardly in the bulk.
+    Chains that seldom visit a tail and then stay there show it here, hardly in the bulk.
     """
     halves = _split(draws)
     ends = np.quantile(halves, [0.025, 0.975], axis=(0, 1))
@@ -60,14 +53,14 @@ def tail_sample_size(draws: Draws | Int[np.ndarray, "chains draws ..."]) -> Floa
     return np.asarray(np.fmin(*(_ess(part.astype(np.float64)) for part in beyond)))
 
 
-def mean_error(draws: Draws | Int[np.ndarray, "chains draws ..."]) -> Float[np.ndarray, "..."]:
+def mean_error(draws: Draws) -> Float[np.ndarray, "..."]:
     """Monte Carlo standard error of the mean of each quantity: sd / sqrt(ESS)."""
     flat = np.asarray(draws, np.float64)
     return np.asarray(flat.std(axis=(0, 1), ddof=1) / np.sqrt(effective_sample_size(draws, ranked=False)))
 
 
 def _split(draws: np.ndarray) -> np.ndarray:
-    """Both halves of each chain as chains; the middle one of an odd number of draws is left out."""
+    """Halves of each chain as chains; the middle draw of an odd number is left out."""
     draws = np.asarray(draws, np.float64)
     if draws.ndim < 2 or draws.shape[1] < 4:
         raise ValueError(f"draws must be (chains, draws, ...) with 4 draws or more; got shape {draws.shape}")
@@ -83,7 +76,7 @@ def _normal_scores(draws: np.ndarray) -> np.ndarray:
 
 
 def mean_ranks(x: Float[np.ndarray, "rows columns"]) -> Float[np.ndarray, "rows columns"]:
-    """Ranks 1, 2, ... within each column; equal values share the mean of theirs. NaN ranks a column NaN.
+    """Ranks 1, 2, ... within each column; ties share their mean. A column with NaN is NaN.
 
     >>> mean_ranks(np.array([[3.0], [1.0], [3.0], [2.0]])).ravel().tolist()
     [3.5, 1.0, 3.5, 2.0]
@@ -126,12 +119,12 @@ def _ess(draws: np.ndarray) -> np.ndarray:
     rho = 1 - (within - covariance.mean(axis=0)) / np.where(moving, marginal, 1)
     rho[0] = 1.0
     time = np.array([_autocorrelation_time(r) for r in rho.T])
-    time = np.maximum(time, 1 / np.log10(chains * n))  # antithetic chains: no more than this is believed
+    time = np.maximum(time, 1 / np.log10(chains * n))  # the limit for antithetic chains
     return np.where(moving, chains * n / time, np.nan).reshape(draws.shape[2:])
 
 
 def _autocorrelation_time(rho: np.ndarray) -> float:
-    """-1 + 2 sum rho over Geyer's pairs up to the first that is noise, and the next rho if positive."""
+    """-1 + 2 sum rho over Geyer's positive pairs, and the next rho if positive."""
     most = max((rho.size - 3) // 2, 0)
     pairs = rho[: 2 * most].reshape(most, 2).sum(axis=1)
     stop = np.flatnonzero(pairs <= 0)

@@ -1,15 +1,14 @@
-"""A distribution known through draws: the third kind of Estimate (see `estimates`).
+"""A distribution given by draws, and predictive distributions that pool several estimates.
 
-The shortest interval that holds 95 % of the draws holds less of the distribution. So the draws smoothed by a
-normal kernel say only which share to leave out below, and the ends are order statistics: between the r-th and
-the (r + k)-th of n draws lies the share k/(n + 1) of the distribution on average. The choice of r costs a
-little, so k is one more than the level asks for (2500 sets of 400 normal draws: .9492).
+`DrawsEstimate` is the third kind of `estimates.Estimate`. The shortest interval that contains 95 % of the
+draws covers less of the distribution. So the draws, smoothed by a normal kernel, only choose the share to
+leave out below, and the ends are order statistics: between the r-th and the (r + k)-th of n draws lies the
+share k/(n + 1) of the distribution on average. The choice of r costs a little, so k is one more than the
+level requires (2500 sets of 400 normal draws: .9492).
 
-A distribution of a number between two bounds from several opinions, none of which is trusted.
-
-Opinion m says that the number's logit is near c_m; on other data the errors of its kind were Student t with 3
-degrees of freedom and scale s_m. The distribution is the robust meta-analytic predictive prior (Schmidli et
-al. 2014):
+`predictive` pools several estimates of a number between two bounds, none of which is trusted. Estimate m has
+centre c_m on the logit scale; on other data the errors of its kind were Student t with 3 degrees of freedom
+and scale s_m. The distribution is the robust meta-analytic predictive prior (Schmidli et al. 2014):
 
     p(x) = (1 - flat) mean_m t_3(logit x; c_m, s_m) |d logit x / dx| + flat / (high - low),
 
@@ -22,7 +21,7 @@ from functools import cached_property
 
 import jax
 import numpy as np
-import scipy  # loads its rooms when they are first asked for
+import scipy  # its modules are loaded lazily
 from jaxtyping import Float
 from scipy.special import expit, logit
 
@@ -31,23 +30,21 @@ from jtruth.stats.estimates import WITH_MEAN, Estimate, Interval, PmfEstimate, R
 
 _ROUNDING = 8 * np.finfo(float).eps
 _QUANTILE_CELLS = 512  # on which draws are smoothed to choose the tails
-# Their kernel: with .2 distributions of heavy tails held .948 with 400 draws, with .6 no more than with .3.
+# Width of the kernel in sd: with .2 heavy tails were covered .948 with 400 draws, with .6 no better than .3.
 _FOLDED = 0.3
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DrawsEstimate(Estimate):
-    """A distribution given by equally weighted draws; NaN draws are those where the number is undefined.
+    """A distribution given by equally weighted draws; a NaN draw is an undefined number.
 
-    With a `point` it is a number estimated from data, and the draws are its values in resamples of these:
-    confidence, not probability. Mean and mode are then the point, and intervals lie between two quantiles.
+    With a `point` it is a number estimated from data, and the draws are its values in resamples: confidence,
+    not probability. Mean and mode are then the point, and intervals lie between two quantiles.
     """
 
     draws: Float[np.ndarray, " draws"]
     point: float | None = None
-    middle: float | None = (
-        None  # given as the mean: of a predictive distribution, whose mean is far from data
-    )
+    middle: float | None = None  # reported as the mean of a predictive distribution
 
     @property
     def _defined(self) -> np.ndarray:
@@ -62,7 +59,7 @@ class DrawsEstimate(Estimate):
 
     @cached_property
     def _atoms(self) -> PmfEstimate:
-        """Equal draws as one; differences of shares, numbers near 1, are equal up to their rounding."""
+        """Distinct draws; those that differ by rounding only are merged."""
         values, counts = np.unique(self._defined, return_counts=True)
         apart = np.diff(values) > _ROUNDING * np.abs(values).max(initial=1.0)
         if not apart.all():
@@ -142,7 +139,7 @@ def draws_of(dist: Estimate) -> Float[np.ndarray, " draws"]:
 
 
 def _smooth_quantiles(draws: Float[np.ndarray, " draws"], share: Float[np.ndarray, "..."]) -> np.ndarray:
-    """Quantiles of sorted draws smoothed by a normal kernel; what leaves their range is folded back."""
+    """Quantiles of sorted draws smoothed by a normal kernel, reflected at the ends of their range."""
     low, span, sd = draws[0], draws[-1] - draws[0], draws.std()
     if not sd > 0 or not span > 0:
         return np.full(np.shape(share), low)
@@ -156,33 +153,30 @@ def _smooth_quantiles(draws: Float[np.ndarray, " draws"], share: Float[np.ndarra
     return np.interp(share, upto / upto[-1], edges)
 
 
-_REACH = 25.0  # logits looked at: 1e-11 to 1 - 1e-11
+_REACH = 25.0  # largest logit: 1e-11 to 1 - 1e-11
 _AWAY = np.concatenate([np.linspace(0.04, 5, 125), np.geomspace(5.1, 1e6, 100)])  # in scales
 _DRAWS = (np.arange(4000) + 0.5) / 4000
-
-
+Bounds = tuple[float, float]
 Opinion = tuple[float, float]  # logit of the place in the range, and scale of its errors there
 
 
 def predictive(
     opinions: Sequence[Opinion],
     flat: float,
-    bounds: tuple[float, float] = (0.0, 1.0),
+    bounds: Bounds = (0.0, 1.0),
     size: float = np.inf,
     weights: Sequence[float] | None = None,
 ) -> DrawsEstimate:
-    """The mixture of opinions, as evenly spaced quantiles.
+    """Mixture of estimates (`opinion`), as evenly spaced quantiles.
 
-    `flat` is the weight of the flat part, above 0; it is 1 without opinions. `size` is that of the count
-    below the line, if the number is a ratio of counts; see `opinion`. `weights` of the opinions among
-    themselves; None: all alike.
+    `flat` is the weight of the flat part, above 0; 1 without estimates. `size` is the denominator of a ratio
+    of counts; see `opinion`. `weights` are those of the estimates; None: equal.
 
     >>> low, high = predictive([(1.4, 0.3)], 0.02).equal_tails(0.9)
     >>> print(f"{low:.2f} {high:.2f}")
     0.65 0.89
     """
     parts = np.array(opinions, np.float64).reshape(-1, 2)
-    # Logits are dense around each part, and sparser further off.
     away = np.concatenate([-_AWAY[::-1], [0.0], _AWAY])
     z = np.append(np.linspace(-_REACH, _REACH, 1001), parts[:, :1] + parts[:, 1:] * away)
     z = np.unique(z[np.abs(z) <= _REACH])
@@ -199,13 +193,10 @@ def predictive(
     return DrawsEstimate(bounds[0] + (bounds[1] - bounds[0]) * place)
 
 
-def opinion(
-    draws: Float[np.ndarray, " draws"], size: float, bounds: tuple[float, float] = (0.0, 1.0)
-) -> Opinion:
-    """What draws of a ratio of counts say: centre and spread on the logit scale.
+def opinion(draws: Float[np.ndarray, " draws"], size: float, bounds: Bounds = (0.0, 1.0)) -> Opinion:
+    """Centre and spread of draws of a ratio of counts, on the logit scale.
 
-    A ratio k/size may be 0 or 1: half a count is added to either side, so logits stay finite. `predictive`
-    with this size takes it away again, and what lies beyond the bounds is at them, as ratios of counts are.
+    Half a count is added to either side, so logits stay finite; `predictive` with this size removes it again.
     """
     share = np.clip((draws[~np.isnan(draws)] - bounds[0]) / (bounds[1] - bounds[0]), 0.0, 1.0)
     z = logit(share if np.isinf(size) else (share * size + 0.5) / (size + 1.0))

@@ -1,20 +1,20 @@
-"""Shares of classes from labels whose error rates were measured on other items.
+"""Class shares from labels whose error rates were measured on other items.
 
-Calibration items have labels and a known class; new items have labels only, and other shares of each.
-What both have in common is p(labels | class). Each item is reduced to a verdict h (classes,), of sum one: of
-one judge his label; of several the class probabilities by their error rates, classes equally likely, an
-item's own truth left out of the rates that judge it (`verdicts`). With
+Calibration items have labels and a known class; new items have labels only, and other shares of the classes.
+Both have the same p(labels | class). Each item is reduced to a verdict h (classes,), of sum one: with one
+judge the label; with several the class probabilities by their error rates and equal class shares, an item's
+own class left out of the rates that judge it (`verdicts`). With
 
     M[c, s] = E[h_s | class c],    p[s] = E[h_s] of new items,    p = theta M,
 
-theta are the shares of new items: of one judge Rogan and Gladen's correction. M is measured on calibration
-items as they are, so judges may share errors in any way; only M must be the same on new items.
+theta are the shares of new items: with one judge Rogan and Gladen's correction. M is measured directly on
+calibration items, so judges may share errors; only M must be the same on new items.
 
 Rows of M are drawn from Dirichlet(counts + 1 / classes) of the calibration alone, theta from its posterior
-given each draw and p, with prior Dirichlet(1 / classes), and no value is clipped. New items say nothing of M
-(a cut posterior): weighing draws of M by how well they explain p makes intervals wider or, with a prior by
-|det M|, loses shares near 0 and 1 where a judge is worth little (`benchmarks/calibration_elsewhere.py`).
-Given M and theta the class of each item is drawn, which makes counts of these samples (`corrected`).
+given each draw and p, with prior Dirichlet(1 / classes); no value is clipped. New items do not update M (a
+cut posterior): weighting draws of M by how well they explain p makes intervals wider or, with a prior by
+|det M|, loses shares near 0 and 1 where a judge is poor (`benchmarks/calibration_elsewhere.py`). Given M and
+theta the class of each item is drawn, which gives counts of these samples (`corrected`).
 
 Sources: Rogan and Gladen (1978); Lang and Reiczigel (2014); Lee et al., arXiv:2511.21140.
 """
@@ -26,10 +26,10 @@ from scipy.special import betaincinv, softmax, xlogy
 from jtruth._host import across
 
 DRAWS = 4000
-NODES = 4_000_000  # numbers that are computed at once
-_SHRUNK = 2.0  # labels of all judges that the error rates of one are shrunk by
+NODES = 4_000_000  # numbers in one array
+_SHRUNK = 2.0  # labels of all judges towards which the error rates of one are shrunk
 _MOST_SETS = 32  # sets of judges who labelled an item, the most frequent
-_NARROWEST = 5.0  # times that a soft verdict may count as a hard one
+_NARROWEST = 5.0  # largest weight of a soft verdict in hard ones
 _PATTERNS, _FEWEST, _STEPS, _RESAMPLED = 16, 20, 300, 1000  # of `mismatch`
 
 
@@ -39,8 +39,7 @@ def verdicts(
 ) -> tuple[Float[np.ndarray, "samples classes"], Float[np.ndarray, "items classes"]]:  # fmt: skip
     """Verdicts on new and on calibration items; -1 is no label, and every item has one.
 
-    Where judges left items out, a calibration item is judged as if those had labelled it who label new items,
-    each set of judges as often as it labels one.
+    A calibration item is judged by the same sets of judges as the new items, each set as often as it occurs.
     """
     if z.shape[1] == 1:
         return np.eye(classes)[z[:, 0]], np.eye(classes)[calibration[:, 0]]
@@ -70,21 +69,21 @@ def verdicts_by_one_rule(
     z: Int[np.ndarray, "samples judges"], calibration: Int[np.ndarray, "items judges"],
     truth: Int[np.ndarray, " items"], classes: int,
 ) -> tuple[Float[np.ndarray, "samples classes"], Float[np.ndarray, "items classes"]]:  # fmt: skip
-    """As `verdicts`, an item's own truth not left out: equal labels are equal verdicts in both sets.
+    """`verdicts` without leaving out an item's own class: equal labels are equal verdicts in both sets.
 
-    Of classes (hard verdicts) this is the better rule for areas of scores, if a little optimistic: left out,
-    judges who disagree seem to speak against the item's class. A calibration item keeps the labels of those
-    judges only who label some new item, one after another.
+    This is the better rule for areas of scores of classes (hard verdicts), if a little optimistic: with the
+    own class left out, disagreeing judges seem to contradict it. A calibration item keeps only the labels of
+    judges who label some new item, assigned in turn.
     """
     kept = calibration >= 0
-    common = kept & np.asarray(z >= 0)[np.arange(len(truth)) % len(z)]
-    items = np.where(np.where(common.any(axis=1)[:, None], common, kept), calibration, -1)
+    common = kept & (z[np.arange(len(truth)) % len(z)] >= 0)
+    items = np.where(np.where(common.any(axis=1, keepdims=True), common, kept), calibration, -1)
     h, _ = verdicts(np.vstack([z, items]), calibration, truth, classes)
     return h[: len(z)], h[len(z) :]
 
 
 def _effective(h: Float[np.ndarray, "items classes"]) -> Float[np.ndarray, " classes"]:
-    """Counts of hard verdicts whose mean is as well known as that of these."""
+    """Counts of hard verdicts whose mean has the same precision."""
     some = np.vstack([h, np.eye(h.shape[1])])
     mean, spread = some.mean(axis=0), some.var(axis=0).sum()
     return min((mean * (1 - mean)).sum() / spread, _NARROWEST) * h.sum(axis=0)
@@ -100,7 +99,7 @@ def corrected(
     calibration: Float[np.ndarray, "items classes"], truth: Int[np.ndarray, " items"],
     rng: np.random.Generator,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:  # fmt: skip
-    """Posterior draws of what new items are, by their verdicts, in groups that share the error rates only.
+    """Posterior draws of the classes of new items, by verdicts, in groups that share the error rates only.
 
     Returns:
         Counts (draws, classes, verdicts, groups + 1) of these items, M (draws, classes, verdicts), and theta
@@ -132,7 +131,7 @@ def of_one_judge(
     truth: Int[np.ndarray, " items"], classes: int, rng: np.random.Generator,
     group: Int[np.ndarray, " samples"] | int = 0, groups: int = 1,
 ) -> np.ndarray:  # fmt: skip
-    """Draws (draws, classes, groups and labels) of one judge's table on new items; shares are of all judges.
+    """Draws (draws, classes, groups and labels) of one judge's table on new items; shares by all judges.
 
     Error rates are p(own label, verdict of all | class), so judges may share errors; `calibration` has both
     of each item.
@@ -164,7 +163,7 @@ def _shares_given(
         first = betaincinv(seen[0] + 1, seen[1] + 1, (np.arange(nodes) + 0.5) / nodes)
         p = np.stack([first, 1 - first], axis=1)[None]
     theta = p @ np.linalg.inv(rates + 1e-12 * np.eye(classes))
-    least = 0.25 / (seen.sum() + 1)  # shares of less than an item are alike: no weight is endless
+    least = 0.25 / (seen.sum() + 1)  # shares below one item have equal weight
     density = across(np.multiply, np.maximum(theta, least)) ** (1 / classes - 1)
     lowest = across(np.minimum, theta)
     weight = np.where(lowest > 0, density, 0.0).cumsum(axis=1)
@@ -178,14 +177,14 @@ def mismatch(
     z: Int[np.ndarray, "samples judges"], calibration: Int[np.ndarray, "items judges"],
     truth: Int[np.ndarray, " items"], classes: int, rng: np.random.Generator,
 ) -> tuple[float, tuple[int, ...], int, float] | None:  # fmt: skip
-    """Can new items be a mixture of the calibration's classes, by their joint patterns of labels?
+    """Test whether new items can be a mixture of the calibration's classes, by joint patterns of labels.
 
     The likelihood ratio of free pattern shares against a common p(pattern | class), by parametric bootstrap,
-    of items that every judge labelled; rare patterns are one.
+    over items that every judge labelled; rare patterns are pooled.
 
     Returns:
-        The p-value, the pattern that new items have too often (a label for each judge; () of rare ones), how
-        many have it, and how many should. None where fewer than 20 items of either set have all labels.
+        The p-value, the pattern that new items have too often (a label for each judge; () of rare ones), its
+        observed and its expected number. None where fewer than 20 items of either set have all labels.
     """
     new, kept = (z >= 0).all(axis=1), (calibration >= 0).all(axis=1)
     if min(new.sum(), kept.sum()) < _FEWEST or not np.isin(np.arange(classes), truth[kept]).all():
@@ -212,7 +211,7 @@ def mismatch(
 def _likelihood_ratio(
     m: Float[np.ndarray, "sets patterns"], n: Float[np.ndarray, "sets classes patterns"]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Twice the log of the ratio for each set of counts, and rates and shares by EM."""
+    """Twice the log likelihood ratio for each set of counts, and rates and shares by EM."""
     q, share = n + 0.5, np.full(n.shape[:2], 1 / n.shape[1])
     q /= q.sum(axis=2, keepdims=True)
     for _ in range(_STEPS):

@@ -1,19 +1,17 @@
-"""What is known about one number: its posterior distribution, and the estimates read off it (Su 2.5).
+"""The posterior distribution of one number, and the estimates taken from it (Su 2.5).
 
-`PmfEstimate` holds atoms (an exact distribution of a metric), `DensityEstimate` a density on a grid (the
-normal approximations of Su 2.3, and exact distributions of very large samples); beside them stand draws
-(`draws`) and Student's t (`student`). All have one face, `Estimate`: mean (MMSE), mode (MAP), intervals,
-regions, draws.
+`PmfEstimate` has atoms (an exact distribution of a metric), `DensityEstimate` a density on a grid (the normal
+approximations of Su 2.3, and exact distributions of very large samples); `draws` has draws and `student`
+Student's t. All implement `Estimate`: mean (MMSE), mode (MAP), intervals, regions, draws.
 
 The shortest interval may miss the mean: a recall that is 1 with probability .96 has the 95 % interval [1, 1].
-So from a level of .9 on `interval` is the shortest of those with the level and the mean; below it of all.
+So from a level of .9 on `interval` is the shortest of those that contain the mean.
 
-A metric may be undefined for some label vectors (recall without positives). The distribution is then that
-given that it is defined, `probability_defined` says how probable that is, and if it never is, every estimate
-is NaN.
+A metric may be undefined for some label vectors (recall without positives). The distribution is then
+conditional on its being defined, which has probability `probability_defined`; at 0 every estimate is NaN.
 
-Of atoms, the mass that an interval or region attains is at least the level and is reported, because a
-discrete distribution rarely attains a level exactly. Host side, float64.
+The mass of an interval or region of atoms is at least the level and is reported, because a discrete
+distribution rarely attains a level exactly. Host side, float64.
 """
 
 from abc import ABC, abstractmethod
@@ -22,14 +20,16 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy  # loads its rooms when they are first asked for
+import scipy  # its modules are loaded lazily
 from jaxtyping import Bool, Float
 
 from jtruth._one_line import one_line, picture
 from jtruth._random import Key, uniforms
 
 WITH_MEAN = 0.9  # from this level on an interval contains the mean (see above)
-_SLACK = 1e-12  # a level counts as attained within this much (sums of probabilities round)
+Atoms = Float[np.ndarray, " atoms"]
+Cells = Float[np.ndarray, " cells"]
+_SLACK = 1e-12  # rounding of sums of probabilities
 
 
 class Interval(NamedTuple("_Ends", [("low", float), ("high", float)])):
@@ -38,13 +38,12 @@ class Interval(NamedTuple("_Ends", [("low", float), ("high", float)])):
     mass: float
 
     def __new__(cls, low: float, high: float, mass: float = float("nan")) -> "Interval":
-        """Ends and the probability between them."""
+        """Both ends and the mass."""
         pair = super().__new__(cls, low, high)
         pair.mass = mass
         return pair
 
     def __repr__(self) -> str:
-        """The ends and the mass."""
         return f"Interval(low={self.low}, high={self.high}, mass={self.mass})"
 
 
@@ -64,15 +63,10 @@ def check_level(level: float) -> float:
     return float(level)
 
 
-def shortest_interval(
-    values: Float[np.ndarray, " atoms"],
-    pmf: Float[np.ndarray, " atoms"],
-    level: float,
-    point: float | None = None,
-) -> Interval:
-    """Shortest interval of atoms (sorted `values`) that holds at least `level`; ties go to the larger mass.
+def shortest_interval(values: Atoms, pmf: Atoms, level: float, point: float | None = None) -> Interval:
+    """Shortest interval of atoms (sorted `values`) that holds at least `level`; ties: the larger mass.
 
-    It contains `point`, which lies inside the range of the atoms, if there is one.
+    It contains `point`, if given, which lies inside the range of the atoms.
 
     >>> shortest_interval(np.array([0.0, 0.5, 1.0]), np.array([0.1, 0.6, 0.3]), 0.8)
     Interval(low=0.5, high=1.0, mass=0.9)
@@ -93,10 +87,8 @@ def shortest_interval(
     return Interval(float(values[first[best]]), float(values[last[best]]), float(mass[best] / total))
 
 
-def densest_cells(
-    mass: Float[np.ndarray, " cells"], level: float, by: Float[np.ndarray, " cells"] | None = None
-) -> Bool[np.ndarray, " cells"]:
-    """The smallest set of cells (taken by decreasing mass, or `by`) that holds at least `level` of all."""
+def densest_cells(mass: Cells, level: float, by: Cells | None = None) -> Bool[np.ndarray, " cells"]:
+    """The smallest set of cells (by decreasing mass, or `by`) with at least `level` of the mass."""
     order = np.argsort(-(mass if by is None else by), kind="stable")
     needed = int(np.searchsorted(np.cumsum(mass[order]), level * mass.sum() - _SLACK)) + 1
     inside = np.zeros(mass.size, bool)
@@ -105,7 +97,7 @@ def densest_cells(
 
 
 def merge_cells(
-    low: Float[np.ndarray, " cells"], high: Float[np.ndarray, " cells"], inside: Bool[np.ndarray, " cells"]
+    low: Cells, high: Cells, inside: Bool[np.ndarray, " cells"]
 ) -> tuple[tuple[float, float], ...]:
     """Neighbouring cells that are inside, merged into intervals."""
     edges = np.flatnonzero(np.diff(np.concatenate([[False], inside, [False]]).astype(int)))
@@ -119,7 +111,7 @@ _NOWHERE = Interval(float("nan"), float("nan"), float("nan"))
 
 
 class Estimate(ABC):
-    """Posterior distribution of one number; see the module docstring. Host side, float64."""
+    """Posterior distribution of one number. Host side, float64."""
 
     probability_defined: float
 
@@ -150,13 +142,13 @@ class Estimate(ABC):
 
     @abstractmethod
     def _quantile(self, u: np.ndarray) -> np.ndarray:
-        """The points below which the distribution has the probabilities u."""
+        """Quantiles at the probabilities u."""
 
     def p_above(self, limit: float, *, strict: bool = False) -> float:
         """P(number >= limit), or > limit if `strict`, given that it is defined; NaN if it never is."""
         if not self.probability_defined > 0:
             return float("nan")
-        low, high = 0.0, 1.0  # of the probability to be below: four times the 256th part that it is in
+        low, high = 0.0, 1.0  # of the probability to be below, by bisection
         for _ in range(4):
             u = np.linspace(low, high, 257)
             below = self._quantile(u) <= limit if strict else self._quantile(u) < limit
@@ -180,7 +172,6 @@ class Estimate(ABC):
         return self._quantile(uniforms(key, n))
 
     def __repr__(self) -> str:
-        """One line: kind of distribution, mean, sd and interval."""
         low, high = self.interval(0.95)
         return f"{type(self).__name__}(mean {self.mean:.4g}, sd {self.sd:.3g}, 95 % [{low:.4g}, {high:.4g}])"
 
@@ -189,13 +180,13 @@ class Estimate(ABC):
 class PmfEstimate(Estimate):
     """A distribution given by atoms: `values` sorted and distinct, `pmf` their probabilities (sum 1).
 
-    `lattice` says that the values are equally spaced. Otherwise (ratios such as recall, where 3/4 collects
-    the mass of 3/4, 6/8, 9/12, ...) single atoms mean little, and mode and region are those of the
-    distribution smoothed by a normal kernel of sd/5, unless there are at most 64 atoms.
+    A `lattice` has equally spaced values. Otherwise single atoms mean little (ratios such as recall, where
+    3/4 collects the mass of 3/4, 6/8, 9/12, ...): mode and region are those of the distribution smoothed by a
+    normal kernel of sd/5, unless there are at most 64 atoms.
     """
 
-    values: Float[np.ndarray, " atoms"]
-    pmf: Float[np.ndarray, " atoms"]
+    values: Atoms
+    pmf: Atoms
     probability_defined: float = 1.0
     lattice: bool = False
 
@@ -213,7 +204,7 @@ class PmfEstimate(Estimate):
 
     @cached_property
     def _smooth(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Edges of cells of sd/40, the mass in each, and that mass spread by a normal kernel."""
+        """Edges of cells of sd/40, the mass in each, and the smoothed mass."""
         values, sd = self.values, self.sd
         width = max(sd / _CELLS_PER_SD, float(np.ptp(values)) / 20_000)
         margin = int(np.ceil(4 * _BANDWIDTH * sd / width))
@@ -241,7 +232,7 @@ class PmfEstimate(Estimate):
         return float(np.clip(centre, self.values[0], self.values[-1]))
 
     def p_above(self, limit: float, *, strict: bool = False) -> float:
-        """Probability of the atoms at or above the limit; what differs by rounding is equal."""
+        """Probability of the atoms at or above the limit, up to rounding."""
         if not self.values.size:
             return float("nan")
         inside = self.values > limit + _SLACK if strict else self.values >= limit - _SLACK
@@ -267,7 +258,7 @@ class PmfEstimate(Estimate):
         return Interval(float(self.values[low]), float(self.values[high]), inside)
 
     def region(self, level: float = 0.95) -> Region:
-        """Densest atoms that hold at least `level`; where atoms mean little, of the smoothed posterior."""
+        """Densest atoms with at least `level`, or those of the smoothed distribution (see the class)."""
         check_level(level)
         if not self.values.size:
             return Region((), float("nan"))
@@ -300,9 +291,9 @@ class PmfEstimate(Estimate):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DensityEstimate(Estimate):
-    """A distribution given by its density on a grid that is fine enough for cubic interpolation.
+    """A distribution given by its density on a grid fine enough for cubic interpolation.
 
-    The density is divided by its integral over the grid; `grid_mass` keeps that integral.
+    The density is divided by its integral over the grid, `grid_mass`.
     """
 
     grid: Float[np.ndarray, " points"]
@@ -319,7 +310,7 @@ class DensityEstimate(Estimate):
 
     @property
     def grid_mass(self) -> float:
-        """Integral of the density as given, before it is divided by it."""
+        """Integral of the density as given."""
         return self._integral(self.pdf)
 
     def _integral(self, values: np.ndarray) -> float:
@@ -346,7 +337,7 @@ class DensityEstimate(Estimate):
 
     @cached_property
     def _turns(self) -> np.ndarray:
-        """The grid and all stationary points: between neighbours the density rises or falls."""
+        """The grid and all stationary points: the density is monotone between neighbours."""
         stationary = self._spline.derivative().roots(extrapolate=False)
         return np.union1d(self.grid, stationary[np.isfinite(stationary)])
 
@@ -357,7 +348,7 @@ class DensityEstimate(Estimate):
 
     def _quantile(self, u: np.ndarray) -> np.ndarray:
         x = np.interp(u, *self._first_guess)
-        for _ in range(3):  # Newton polish; the density is positive wherever a quantile of interest lies
+        for _ in range(3):  # Newton polish
             slope = self._spline(x)
             x = np.where(slope > 0, x - (self._cdf(x) - u) / np.where(slope > 0, slope, 1.0), x)
             x = np.clip(x, self.grid[0], self.grid[-1])

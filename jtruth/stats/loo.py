@@ -1,12 +1,11 @@
-"""Weights of posterior draws as if one observation were left out, or the prior or the likelihood scaled.
+"""Importance weights for leaving out one observation, or for scaling the prior or the likelihood.
 
 Leaving out one observation weights every draw by 1 / p(observation | draw) (PSIS-LOO: Vehtari, Gelman and
-Gabry 2017); raising the prior to the power a, by p(x)^(a - 1), and the likelihood by L(x)^(a - 1)
-(Kallioinen, Paananen, Buerkner and Vehtari 2024). The largest weights decide the answer and are few, so they
-are replaced by the quantiles of a generalised Pareto distribution fitted to them (Zhang and Stephens 2009: a
-posterior mean over a grid, for all rows at once), whose shape k says whether the answer can be trusted
-(Vehtari et al. 2024). Where a prior depends on parameters that have a prior themselves, only the latter is to
-be scaled.
+Gabry 2017). Raising the prior to the power a weights it by p(x)^(a - 1), the likelihood by L(x)^(a - 1)
+(Kallioinen, Paananen, Buerkner and Vehtari 2024). The largest weights dominate and are few, so they are
+replaced by the quantiles of a generalised Pareto distribution fitted to them (Zhang and Stephens 2009: a
+posterior mean over a grid, for all rows at once), whose shape k says whether the result is reliable (Vehtari
+et al. 2024). Where a prior depends on parameters that have a prior themselves, scale only the latter.
 """
 
 from importlib import import_module
@@ -19,6 +18,7 @@ from scipy.special import logsumexp, softmax
 from jtruth._one_line import one_line
 from jtruth._validation.in_range import check_finite, check_positive
 
+Numbers = Float[np.ndarray, " draws"]
 _FEWEST = 5  # draws in a tail that a distribution is fitted to
 _BLOCK = 2_000_000  # numbers of one block of the fit: rows x grid x tail
 _NEGLIGIBLE = 10 * np.finfo(float).eps
@@ -32,13 +32,13 @@ class LeaveOneOut(NamedTuple):
     p_loo: float  # effective number of parameters: log density with all samples minus elpd
     pointwise: Float[np.ndarray, " samples"]  # log p(labels of sample i | labels of all others)
     pareto_k: Float[np.ndarray, " samples"]
-    good_k: float  # above it a term is not to be trusted: min(1 - 1/log10(draws), .7)
+    good_k: float  # above it a term is unreliable: min(1 - 1/log10(draws), .7)
 
     __repr__ = one_line
 
     @property
     def num_bad(self) -> int:
-        """Number of samples whose term is not to be trusted."""
+        """Number of samples whose term is unreliable."""
         return int((self.pareto_k > self.good_k).sum())
 
 
@@ -49,9 +49,8 @@ def psis_loo(
 ) -> LeaveOneOut:
     """Leave-one-out log densities by Pareto-smoothed importance sampling.
 
-    `relative_ess`: effective sample size over the number of draws. Samples with equal labels are one row
-    (None: each is its own). One whose largest weights are equal has k = 0; with fewer than 25 draws no tail
-    can be fitted and k is infinite.
+    `relative_ess`: effective sample size over the number of draws. Samples with equal labels share a row
+    (None: one row each). k is 0 where the largest weights are equal, and infinite with fewer than 25 draws.
 
     >>> found = psis_loo(np.random.default_rng(0).normal(size=(4, 250, 3)), 1.0)
     >>> found.pointwise.shape, found.num_bad
@@ -77,8 +76,8 @@ def smoothed_weights(
 ) -> tuple[Float[np.ndarray, "rows draws"], Float[np.ndarray, " rows"]]:
     """Log importance weights with the largest of each row replaced by quantiles of a Pareto, and k.
 
-    Weights are up to a constant of each row; the smoothed ones are at most the largest given. k is infinite
-    where no distribution can be fitted.
+    Weights are up to a constant of each row; smoothed ones are at most the largest given. k is infinite where
+    no distribution can be fitted.
     """
     size = _tail_size(log_w.shape[1], relative_ess)
     log_w = np.asarray(log_w, np.float64)
@@ -101,7 +100,7 @@ def smoothed_weights(
 
 
 def good_shape(draws: int) -> float:
-    """The Pareto k above which an importance estimate of so many draws is not to be trusted."""
+    """The Pareto k above which an importance estimate of so many draws is unreliable."""
     return float(min(1 - 1 / np.log10(draws), 0.7))
 
 
@@ -111,12 +110,12 @@ def sum_and_error(pointwise: Float[np.ndarray, " observations"]) -> tuple[float,
 
 
 def _tail_size(draws: int, relative_ess: float | int) -> int:
-    """How many of the largest weights are smoothed: 3 sqrt(draws / relative ESS), at most a fifth of few."""
+    """Number of weights to smooth: 3 sqrt(draws / relative ESS), at most a fifth of few draws."""
     return int(3 * (draws / relative_ess) ** 0.5) if draws * relative_ess > 225 else draws // 5
 
 
 def _pareto_fit(excess: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Generalised Paretos of sorted excesses (rows, size), shapes as with 10 more observations at .5."""
+    """Generalised Paretos of sorted excesses (rows, size), with a prior of 10 observations at shape .5."""
     size = excess.shape[1]
     grid = 30 + int(size**0.5)
     quartile, largest = excess[:, int(size / 4 + 0.5) - 1], excess[:, -1]
@@ -158,12 +157,12 @@ def arviz() -> tuple[Any, Any]:
 
 
 def power_scaled(
-    log_density: Float[np.ndarray, " draws"], power: float, relative_ess: float = 1.0
-) -> tuple[Float[np.ndarray, " draws"], float, bool]:
-    """Weights of draws of a posterior after the prior or the likelihood was raised to a power.
+    log_density: Numbers, power: float, relative_ess: float = 1.0
+) -> tuple[Numbers, float, bool]:
+    """Weights of posterior draws after the prior or the likelihood is raised to a power.
 
-    `log_density` is the log prior, or log likelihood, of each draw, up to a constant. Weights sum to 1; then
-    their Pareto k, and whether the draws reach where the scaled posterior lies.
+    `log_density` is the log prior, or log likelihood, of each draw, up to a constant. Returns weights of sum
+    1, their Pareto k, and whether they are reliable.
 
     Raises:
         ValueError: a power that is not positive, or a density that is not finite.
@@ -181,10 +180,8 @@ def power_scaled(
     return weights / weights.sum(), float(k[0]), bool(k[0] < good_shape(values.size))
 
 
-def equal_draws(
-    values: Float[np.ndarray, " draws"], weights: Float[np.ndarray, " draws"], size: int
-) -> Float[np.ndarray, " size"]:
-    """Equally weighted draws of the same distribution: its quantiles (i + 1/2)/size, ascending, NaN last.
+def equal_draws(values: Numbers, weights: Numbers, size: int) -> Float[np.ndarray, " size"]:
+    """Equally weighted draws of the same distribution: quantiles (i + 1/2)/size, ascending, NaN last.
 
     >>> equal_draws(np.array([1.0, 2.0]), np.array([0.25, 0.75]), 4)
     array([1., 2., 2., 2.])

@@ -1,20 +1,20 @@
 """Distribution of a sum of independent, unequal coin flips, with small relative error everywhere.
 
-Testing multiplies these probabilities by factors that move the mass far into their tails, where a Fourier
-transform's absolute error of 1e-16 is not enough. On log-odds `x`:
+Testing multiplies these probabilities by factors that move the mass far into their tails, where the absolute
+error of a Fourier transform, 1e-16, is too large. On log-odds `x`:
 
-- `log_pmf`: convolution of positive numbers, which has no cancellation. Exponential tilting (every log-odds
-  shifted by the same amount) brings any count to the centre, where nothing underflows.
+- `log_pmf`: convolution of positive numbers, without cancellation. Exponential tilting (all log-odds shifted
+  by the same amount) brings any count to the centre, where nothing underflows.
 - `saddlepoint_log_pmf`: Daniels' expansion to second order for counts with a large variance, O(terms) a
   count and a relative error of order 1/variance^3, uniformly in the tails.
 """
 
 import numpy as np
-from jaxtyping import Float, Int
+from jaxtyping import Float, Int, Num
 from scipy.special import expit
 
 _TRIM = 1e-140  # entries this far below the largest are dropped inside a convolution
-_SHORT = 100  # entries that are convolved faster than looked through
+_SHORT = 100  # entries, up to which trimming does not pay
 _TRUST = 1e-110  # and only entries above this are used from one tilt
 
 
@@ -36,7 +36,6 @@ def binomial_pmf(p: float, count: int, q: float | None = None) -> np.ndarray:
 
 
 def _trimmed(pmf: np.ndarray, start: int) -> tuple[np.ndarray, int]:
-    """Cut the negligible ends off; `start` is the count of the first entry."""
     keep = np.flatnonzero(pmf > pmf.max() * _TRIM)
     return pmf[keep[0] : keep[-1] + 1], start + int(keep[0])
 
@@ -57,14 +56,12 @@ def _single_flips_pmf(p: np.ndarray, q: np.ndarray) -> list[tuple[np.ndarray, in
 
 
 def pmf(
-    p: Float[np.ndarray, " flips"],
-    counts: Int[np.ndarray, " flips"],
-    q: Float[np.ndarray, " flips"] | None = None,
+    p: Float[np.ndarray, " n"], counts: Int[np.ndarray, " n"], q: Float[np.ndarray, " n"] | None = None
 ) -> tuple[np.ndarray, int]:
     """PMF of sum_i Binomial(counts_i, p_i) by a tree of convolutions, and the count of its first entry.
 
-    Relative error about 1e-13 an entry; entries 1e-140 below the largest are left out. q = 1 - p, if known
-    better than by subtraction.
+    Relative error about 1e-13 an entry; entries 1e-140 below the largest are left out. Pass q = 1 - p where
+    the subtraction would lose digits.
 
     >>> pmf(np.array([0.5, 0.5]), np.array([1, 1]))
     (array([0.25, 0.5 , 0.25]), 0)
@@ -83,11 +80,7 @@ def pmf(
     return _trimmed(*parts[0])
 
 
-def cumulants(
-    x: Float[np.ndarray, " flips"],
-    counts: Float[np.ndarray, " flips"] | Int[np.ndarray, " flips"],
-    tilt: float,
-) -> np.ndarray:
+def cumulants(x: Float[np.ndarray, " flips"], counts: Num[np.ndarray, " flips"], tilt: float) -> np.ndarray:
     """K(tilt) followed by the cumulants 1..6 of the tilted sum, (7,).
 
     K(s) = sum_i counts_i log(1 - p_i + p_i e^s) with p_i = sigmoid(x_i); its derivatives at s are the
@@ -131,7 +124,7 @@ def log_pmf(
 ) -> Float[np.ndarray, " window"]:
     """log P(sum = s) for s = low..high, with small relative error however improbable s is.
 
-    `x` are finite log-odds of the flips, each of which occurs `counts` times.
+    `x` are finite log-odds of the flips, `counts` their multiplicities.
     """
     logs = np.full(high - low + 1, np.nan)
     total = int(counts.sum())

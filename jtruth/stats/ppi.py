@@ -1,41 +1,40 @@
-"""A little gold and many predictions: prediction-powered estimates of means and ratios.
+"""Prediction-powered estimates of means, ratios and class counts from few verified labels (gold).
 
 N samples have a prediction f_i of a number u_i that is known for n of them only, the gold. Prediction-powered
-inference (PPI++, Angelopoulos, Duchi and Zrnic 2023) lets gold correct what predictions say of all:
+inference (PPI++, Angelopoulos, Duchi and Zrnic 2023) corrects the mean prediction by the gold:
 
     estimate = power * mean_all(f) + mean_gold(u - power * f).
 
-It is right on average whatever f is. `power` is the regression coefficient of u on f in the gold, so useless
-predictions get no weight (the regression estimator of survey sampling). A ratio A/B, such as precision or
-recall, is the R at which the estimate of mean(a - R b) is 0, and by the delta method has the distribution of
-the mean of u = (a - R b)/B.
+It is unbiased for any f. `power` is the regression coefficient of u on f in the gold, so useless predictions
+get no weight (the regression estimator of survey sampling). A ratio A/B, such as precision or recall, is the
+R at which the estimate of mean(a - R b) is 0; by the delta method it has the distribution of the mean of
+u = (a - R b)/B.
 
 Target. Gold is a random part of the N samples at hand: the variance is that of the residuals times
 (1 - n/N)/n, and 0 when all is gold. `target="population"` adds var(u)/N.
 
-Sampling. Where samples had unequal chances, give each one's `inclusion` probability: gold is weighted by
-1/inclusion, normalised (Hajek). With `strata` the spread is taken within strata.
+Sampling. With unequal `inclusion` probabilities gold is weighted by 1/inclusion, normalised (Hajek). With
+`strata` the spread is taken within strata.
 
-Small samples. Residuals are divided by the root of 1 - leverage. The distribution is Student's t with as many
-degrees of freedom as gold samples tell something about the ratio (recall: those of the class), less the
-numbers fitted, and at least one; it is kept to the range. All gold answers may agree with the predictions; a
-variance of 0 would claim certainty then, so `surprise` = 1/2 adds half a gold answer of a whole unit of
-residual, of a sample whose class matters (`possible`). A power fitted to ten points is noise; `pseudo_gold`
-adds so many answers that are as predicted. 0 is the textbook for both. Measured coverage:
-`benchmarks/judges.py`.
+Small samples. Residuals are divided by the root of 1 - leverage. The distribution is Student's t, confined to
+the range, with as many degrees of freedom as gold samples are informative about the ratio (recall: those of
+the class), less the fitted numbers, and at least one. All gold may agree with the predictions, and a variance
+of 0 would claim certainty; so `surprise` = 1/2 adds half a gold answer of a whole unit of residual, of a
+sample whose class matters (`possible`). A power fitted to ten points is noisy; `pseudo_gold` adds so many
+answers that are as predicted. 0 is the textbook for both. Measured coverage: `benchmarks/judges.py`.
 
-Class counts of all samples from the true classes of a few (`class_counts`). Samples lie in strata of known
-sizes N_s. In each a guess m_s says which share belongs to each class, and k_s known samples are of each:
+Class counts of all samples (`class_counts`). Samples lie in strata of known sizes N_s. In each a guess m_s is
+the share of each class, and k_s known samples are of each:
 
     p_s ~ Dirichlet(worth * m_s^sharpness + a little, spread evenly),   k_s ~ Multinomial(p_s),
 
-and the classes of the N_s - n_s others are multinomial too. Unknown are `worth`, in samples for each stratum,
-`sharpness`, and which of several guesses it is: the evidence of the known classes weighs a small grid, so a
-guess that they contradict is worth a tenth of a sample. The evidence counts half, for what labels are worth
-differs between strata (Grunwald and van Ommen 2017 on models that are wrong). Where samples had unequal
-chances pi_i to be known, what they say of the others is weighted by 1/pi_i - 1 and counts as Kish's effective
-number. Little (1993) is the Bayesian post-stratification; coverage on public sets beside PPI++:
-`benchmarks/kinds.py`.
+and the classes of the N_s - n_s others are multinomial too. `worth` (in samples for each stratum),
+`sharpness`, and the choice among several guesses are unknown: the evidence of the known classes weights a
+small grid, so a guess that they contradict counts as a tenth of a sample. The evidence counts half, because
+the quality of labels differs between strata (Grunwald and van Ommen 2017 on misspecified models). With
+unequal probabilities pi_i to be known, samples represent the others with weight 1/pi_i - 1 and count as
+Kish's effective number. Little (1993) is the Bayesian post-stratification; coverage on public sets beside
+PPI++: `benchmarks/kinds.py`.
 """
 
 from collections.abc import Sequence
@@ -56,25 +55,27 @@ _ROUNDS = 50  # of power and ratio in turn; a few are enough
 _CLOSE = 1e-10
 _ROUNDED = 1.5  # answers by which a stratum may have more or fewer than its share
 
+OfGold = Float[np.ndarray, " gold"]
+
 
 class GoldSample(NamedTuple):
-    """Which samples have gold, and how they came to have it."""
+    """The samples with gold, and how they were chosen."""
 
     chosen: Int[np.ndarray, " gold"]  # indices of the gold samples
-    inclusion: Float[np.ndarray, " gold"]  # the probability that each was chosen
+    inclusion: OfGold  # the probability that each was chosen
     stratum: Int[np.ndarray, " gold"]  # all 0 without strata
     num_samples: int
 
     __repr__ = one_line
 
     @property
-    def weight(self) -> Float[np.ndarray, " gold"]:
+    def weight(self) -> OfGold:
         """How many samples each gold sample stands for."""
         return 1.0 / self.inclusion
 
 
 class FittedPower(NamedTuple):
-    """The best power by the gold, and so many answers as predicted that pull it towards 1."""
+    """The best power by the gold, pulled towards 1 by `pseudo_gold` answers that are as predicted."""
 
     pseudo_gold: float = 0.0
 
@@ -86,18 +87,17 @@ class PpiEstimate(NamedTuple):
     """A prediction-powered estimate and its distribution."""
 
     dist: StudentEstimate
-    law = property(lambda self: self.dist)  # its older name
     value: float  # may lie outside the range; the distribution does not
     standard_error: float
     power: float  # weight of the predictions, 0: gold only
-    num_informative: int  # gold samples that tell something about this ratio
+    num_informative: int  # gold samples that are informative about this ratio
     converged: bool  # power and ratio agree
 
     __repr__ = one_line
 
 
 def uninformative(bounds: tuple[float, float]) -> PpiEstimate:
-    """An estimate from gold of which nothing tells about a number between these bounds: flat."""
+    """A flat estimate between these bounds."""
     flat = StudentEstimate(0.5 * sum(bounds), np.inf, 1.0, *bounds)
     return PpiEstimate(flat, float("nan"), float("inf"), 0.0, 0, True)
 
@@ -107,44 +107,43 @@ def gold_sample(
 ) -> GoldSample:
     """Describe how gold was chosen.
 
-    Strata of which fewer than two samples have gold, but not all, show no spread: they are taken together. If
-    every stratum has its share of the gold, as far as answers are whole, all samples had the same chance.
+    Strata with fewer than two gold samples, but not all, show no spread: they are merged. If every stratum
+    has its share of the gold, up to rounding, all samples had the same chance.
 
     Args:
         has_gold: (samples,) whether a sample has a gold answer.
-        inclusion: (samples,) probability of each sample to be chosen for gold; entries of samples without
-            gold are not used. By default all are equal, within strata if there are some.
+        inclusion: (samples,) probability of each sample to be chosen for gold; only entries of samples with
+            gold are used. By default all are equal, within strata if there are some.
         strata: (samples,) whole numbers or names: gold was chosen at random inside each stratum.
-        sizes: (samples,) how many samples the stratum of each has; then entries of samples without gold are
-            not used. By default they are counted.
+        sizes: (samples,) size of the stratum of each sample with gold; counted by default.
 
     Raises:
-        ValueError: no gold, probabilities outside (0, 1], or sizes that cannot be.
+        ValueError: no gold, probabilities outside (0, 1], or impossible sizes.
     """
     has_gold = np.asarray(has_gold, bool)
     chosen = np.flatnonzero(has_gold)
     if not chosen.size:
         raise ValueError("no sample has gold; give at least a few verified labels")
-    stratum, chances = np.zeros(chosen.size, np.int64), np.full(chosen.size, chosen.size / has_gold.size)
+    stratum, p = np.zeros(chosen.size, np.int64), np.full(chosen.size, chosen.size / has_gold.size)
     if strata is not None:
-        stratum, chances = _in_strata(chosen, np.asarray(strata), sizes, has_gold.size)
+        stratum, p = _in_strata(chosen, np.asarray(strata), sizes, has_gold.size)
     if inclusion is not None:
-        chances = np.asarray(inclusion, np.float64)
-        check_shape(chances, "inclusion", "samples", samples=has_gold.size)
-        chances = chances[chosen]
-    bad = np.flatnonzero(~((chances > 0) & (chances <= 1)))
+        p = np.asarray(inclusion, np.float64)
+        check_shape(p, "inclusion", "samples", samples=has_gold.size)
+        p = p[chosen]
+    bad = np.flatnonzero(~((p > 0) & (p <= 1)))
     if bad.size:
         raise ValueError(
-            f"inclusion[{chosen[bad[0]]}] is {chances[bad[0]]}; the inclusion probability of a gold sample "
+            f"inclusion[{chosen[bad[0]]}] is {p[bad[0]]}; the inclusion probability of a gold sample "
             "is above 0 and at most 1"
         )
-    return GoldSample(chosen, chances, stratum, has_gold.size)
+    return GoldSample(chosen, p, stratum, has_gold.size)
 
 
 def _in_strata(
     chosen: np.ndarray, strata: np.ndarray, sizes: Any, number: int
-) -> tuple[Int[np.ndarray, " gold"], Float[np.ndarray, " gold"]]:
-    """Stratum and chance of each gold sample."""
+) -> tuple[Int[np.ndarray, " gold"], OfGold]:
+    """Stratum and inclusion probability of each gold sample."""
     check_shape(strata, "strata", "samples", samples=number)
     if strata.dtype.kind not in "iuUO":
         raise ValueError(f"strata must hold whole numbers or names; got dtype {strata.dtype}")
@@ -152,13 +151,13 @@ def _in_strata(
     gold = np.bincount(stratum)
     size = np.array([(strata == name).sum() for name in names])
     if sizes is not None:
-        said = np.asarray(sizes, np.float64)[chosen]
-        size = np.bincount(stratum, said) / gold
-        wrong = np.flatnonzero((said != size[stratum]) | (said < gold[stratum]) | (said % 1 != 0))
+        given = np.asarray(sizes, np.float64)[chosen]
+        size = np.bincount(stratum, given) / gold
+        wrong = np.flatnonzero((given != size[stratum]) | (given < gold[stratum]) | (given % 1 != 0))
         if wrong.size or size.sum() > number:
             which = stratum[wrong[0]] if wrong.size else size.argmax()
             raise ValueError(
-                f"the size of stratum {str(names[which])!r} is {said[stratum == which][0]:g}: give one "
+                f"the size of stratum {str(names[which])!r} is {given[stratum == which][0]:g}: give one "
                 f"number for each stratum, not below its gold ({gold[which]}); sizes sum to at most {number}"
             )
     even, rest = chosen.size / number, number - size.sum()  # in strata without gold
@@ -169,12 +168,12 @@ def _in_strata(
         together[open_.pop(0)] = True
     size = np.where(together, size[together].sum() + rest, size)
     gold = np.where(together, gold[together].sum(), gold)
-    chances = np.full(chosen.size, even) if equal else (gold / size)[stratum]
-    return np.unique(np.where(together[stratum], names.size, stratum), return_inverse=True)[1], chances
+    p = np.full(chosen.size, even) if equal else (gold / size)[stratum]
+    return np.unique(np.where(together[stratum], names.size, stratum), return_inverse=True)[1], p
 
 
 def ppi_ratio(
-    truth: tuple[Float[np.ndarray, " gold"], Float[np.ndarray, " gold"]],
+    truth: tuple[OfGold, OfGold],
     predicted: tuple[Float[np.ndarray, " samples"], Float[np.ndarray, " samples"]],
     gold: GoldSample,
     *,
@@ -188,18 +187,18 @@ def ppi_ratio(
 
     Args:
         truth: (numerator, denominator) of the gold samples in the order of `gold.chosen`.
-        predicted: what is predicted for them, (samples,) each, made without the gold answers. Equal to the
-            truth where that is known anyway (predicted positives).
+        predicted: their predictions, (samples,) each, made without the gold answers. Equal to the truth where
+            that is known anyway (predicted positives).
         gold: from `gold_sample`.
         power: weight of the predictions; the best one by the gold (PPI++), or 1: plain PPI, 0: gold only.
         target: "in-sample" or "population".
-        bounds: the range of the ratio; its distribution is kept to it.
+        bounds: the range of the ratio; its distribution is confined to it.
         surprise: see the module docstring.
         possible: numerator and denominator of each gold sample if it were of class 0, 1, ...; None: the class
-            matters alike for all.
+            matters equally for all.
 
     Returns:
-        `PpiEstimate`; if no gold sample tells anything about the ratio its distribution is flat on `bounds`.
+        `PpiEstimate`, flat on `bounds` if no gold sample is informative about the ratio.
 
     >>> y, gold = (np.arange(200) % 4 == 0) * 1.0, gold_sample(np.arange(200) < 40)
     >>> found = ppi_mean(y[:40], 0.8 * y, gold)
@@ -214,8 +213,8 @@ def ppi_ratio(
     ):  # fmt: skip
         check_shape(v, name, "samples", samples=size)
         check_finite(v, name, "give numbers")
-    telling = (a != 0) | (b != 0)
-    informative = int(telling.sum())
+    used = (a != 0) | (b != 0)
+    informative = int(used.sum())
     share = gold.weight / gold.weight.sum()
     fits = isinstance(power, FittedPower)
     weight, value, converged = (1.0 if fits else power), np.nan, False
@@ -232,7 +231,7 @@ def ppi_ratio(
             guess = f - value * g
             prior = power.pseudo_gold / a.size * float(guess.var())
             weight = _best_power(a - value * b, guess[gold.chosen], share, gold.stratum, prior)
-    fitted = len(np.unique(gold.stratum[telling])) + (weight != 0)
+    fitted = len(np.unique(gold.stratum[used])) + (weight != 0)
     freedom = float(max(informative - fitted, 1))
     if np.isnan(value) or bottom <= 0 or not informative:
         flat = uninformative(bounds).dist
@@ -251,12 +250,9 @@ def ppi_ratio(
 
 
 def ppi_mean(
-    truth: Float[np.ndarray, " gold"],
-    predicted: Float[np.ndarray, " samples"],
-    gold: GoldSample,
-    **options: Any,
+    truth: OfGold, predicted: Float[np.ndarray, " samples"], gold: GoldSample, **options: Any
 ) -> PpiEstimate:
-    """Estimate the mean over all samples; options as `ppi_ratio`, of which it is the case b = 1."""
+    """Estimate the mean over all samples: `ppi_ratio` with denominator 1, and its options."""
     ones = np.ones(gold.num_samples)
     return ppi_ratio((truth, ones[gold.chosen]), (predicted, ones), gold, **options)
 
@@ -280,25 +276,27 @@ def _residual_variance(
     truth: np.ndarray, power: float, guess: np.ndarray, share: np.ndarray, gold: GoldSample,
     surprise: np.ndarray, prior: float,
 ) -> float:  # fmt: skip
-    """Of the weighted mean of residuals; `surprise` (gold,) is added to squares, `prior`: `_best_power`."""
+    """Variance of the weighted mean of residuals; `surprise` (gold,) is added to their squares."""
     x, residual = _within(guess, share, gold.stratum), _within(truth - power * guess, share, gold.stratum)
     leverage = share / np.bincount(gold.stratum, weights=share)[gold.stratum]
     spread = share @ x**2 + prior
     if power != 0 and spread > 1e-14:
         leverage = leverage + share * x**2 / spread
     scaled = residual**2 / np.maximum(1 - leverage, 1e-3)
-    left = 1 - gold.inclusion  # nothing is uncertain about a sample that was sure to be asked
+    left = 1 - gold.inclusion  # a sample that was certain to be chosen adds none
     return float(left @ (share**2 * (scaled + surprise)))
 
 
 _WORTH = np.array([0.1, 0.5, 1.0, 2.0, 4.0, 8.0])  # samples, for each stratum
 _SHARPNESS = {0.5: 0.25, 1.0: 0.5, 2.0: 0.25}  # and how probable each is beforehand
-_TRUST = 0.5  # power of the evidence: what gold says of the guess in some strata says less of others
+_TRUST = 0.5  # power of the evidence: the quality of the guess differs between strata
 _EVEN, _EVEN_IN_ALL = 0.5, 2.0  # samples that are spread over the classes: of a stratum, and of all, at most
 
 
-# Of each stratum: its size; samples of known class (strata, classes); the same as they speak for the others,
-# equal if chosen at random; and shares of the classes, made without the known ones.
+ClassShares = Float[np.ndarray, "strata classes"]
+Guesses = Sequence[tuple[float, ClassShares]]
+# Of each stratum: its size; samples of known class (strata, classes); the same weighted as they represent the
+# others; and guessed shares of the classes, made without the known ones.
 Strata = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
@@ -310,7 +308,7 @@ def strata_of(
 ) -> tuple[Strata, Int[np.ndarray, " strata"]]:
     """Summarise samples by stratum (any whole numbers), and the numbers of those that occur.
 
-    `classes` are -1 where unknown; `inclusion` is the chance of each sample to be known; None: all alike.
+    `classes` are -1 where unknown; `inclusion` is the probability of each sample to be known; None: equal.
     """
     names, place = np.unique(stratum, return_inverse=True)
     known, shape = classes >= 0, (names.size, guess.shape[1])
@@ -329,15 +327,11 @@ def strata_of(
 
 
 def class_counts(
-    strata: Strata,
-    rng: np.random.Generator,
-    *,
-    others: Sequence[tuple[float, Float[np.ndarray, "strata classes"]]] = (),
-    num_draws: int = 4000,
+    strata: Strata, rng: np.random.Generator, *, others: Guesses = (), num_draws: int = 4000
 ) -> Int[np.ndarray, "draws strata classes"]:
-    """Draws of how many samples of each stratum are of each class, known ones among them.
+    """Draw the number of samples of each class in each stratum, known ones included.
 
-    `others` are guesses that may be the right one, each with how probable that is beforehand.
+    `others` are alternative guesses with their prior probabilities.
 
     >>> strata, _ = strata_of(np.zeros(100, int), np.full((100, 2), 0.5), np.repeat([0, 1, -1], [3, 27, 70]))
     >>> draws = class_counts(strata, np.random.default_rng(0))
@@ -366,10 +360,8 @@ def class_counts(
     return np.concatenate(tables)
 
 
-def tilted(
-    strata: Strata, bins: Int[np.ndarray, " strata"], by: float, rising: int
-) -> Float[np.ndarray, "strata classes"]:
-    """Guessed shares, with log odds of one class raised by the rank of each stratum's bin: -`by` to `by`."""
+def tilted(strata: Strata, bins: Int[np.ndarray, " strata"], by: float, rising: int) -> ClassShares:
+    """Guessed shares, log odds of class `rising` raised by the rank of each stratum's bin: -`by` to `by`."""
     size = np.bincount(bins, strata[0])
     rank = 2 * (np.cumsum(size) - size / 2)[bins] / size.sum() - 1
     guess = strata[3].copy()
@@ -377,8 +369,8 @@ def tilted(
     return guess / guess.sum(axis=1, keepdims=True)
 
 
-def less_of(strata: Strata, of_class: int, by: float) -> Float[np.ndarray, "strata classes"]:
-    """Guessed shares, with the log odds of one class lowered by so much everywhere."""
+def less_of(strata: Strata, of_class: int, by: float) -> ClassShares:
+    """Guessed shares, log odds of one class lowered by `by` everywhere."""
     guess = strata[3].copy()
     guess[:, of_class] *= np.exp(-by)
     return guess / guess.sum(axis=1, keepdims=True)

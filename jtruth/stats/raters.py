@@ -1,6 +1,6 @@
 """Agreement on sets and on numbers: distances for alpha, intraclass correlation, limits of agreement.
 
-Distances of two sets A, B, with J = |A and B| / |A or B| (1 of two empty sets), for Krippendorff's alpha:
+Distances of two sets A, B for Krippendorff's alpha, with J = |A and B| / |A or B| (1 for two empty sets):
 "equal" is 0 or 1; "jaccard" is 1 - J; "masi" is 1 - J M, where M is 1 if A = B, 2/3 if one contains the
 other, 1/3 if they overlap (Passonneau 2006).
 
@@ -11,10 +11,10 @@ Intraclass correlations of y = mean + task + rater + error, tasks and raters ran
     ICC(2,k) = k ICC(2,1) / (1 + (k - 1) ICC(2,1))              the mean of k raters
 
 With A tasks, B raters and N ratings, mean squares are of tasks given raters, of raters given tasks, and of
-the error of the additive fit (Henderson's method 3). The first has expectation var error + var task (N - B) /
-(A - 1), the second likewise. For complete tables this is McGraw and Wong (1996, table 7): intervals by F,
-exact for ICC(3,1), with Satterthwaite's degrees of freedom for ICC(2,1). With gaps the mean squares of tasks
-and of raters are only nearly chi-squared. What is below 0, where shares of variance end, is said to be 0.
+the error of the additive fit (Henderson's method 3). The first has expectation var error + var task
+(N - B) / (A - 1), the second likewise. For complete tables this is McGraw and Wong (1996, table 7): intervals
+by F, exact for ICC(3,1), with Satterthwaite's degrees of freedom for ICC(2,1). With gaps the mean squares of
+tasks and of raters are only nearly chi-squared. Negative variances count as 0.
 
 Limits of agreement of two raters are mean +- 1.96 sd of their differences (Bland and Altman 1999), each with
 the exact interval of a normal quantile (Carkeet 2015). Coverage of all: `benchmarks/raters.py`.
@@ -34,7 +34,7 @@ DISTANCES = ("masi", "jaccard", "equal")
 
 
 def set_distances(kind: str, sets: Bool[np.ndarray, "sets classes"]) -> Float[np.ndarray, "sets sets"]:
-    """Distance of every two sets.
+    """Distance of every pair of sets.
 
     >>> set_distances("masi", np.array([[0, 0], [1, 0], [1, 1]], bool)).round(2).tolist()
     [[0.0, 1.0, 1.0], [1.0, 0.0, 0.67], [1.0, 0.67, 0.0]]
@@ -50,7 +50,7 @@ def set_distances(kind: str, sets: Bool[np.ndarray, "sets classes"]) -> Float[np
 
 
 def alpha_of_numbers(task: Int[np.ndarray, " ratings"], value: Float[np.ndarray, " ratings"]) -> Coefficient:
-    """Krippendorff's alpha of numbers, not all equal, of tasks 0, 1, ..., two or more of each."""
+    """Krippendorff's alpha of numbers, not all equal, of tasks 0, 1, ... with two or more each."""
     number, y = np.bincount(task), (value - value.mean()) / value.std()
 
     def features(task: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -61,7 +61,7 @@ def alpha_of_numbers(task: Int[np.ndarray, " ratings"], value: Float[np.ndarray,
         observed, many, total, square = np.moveaxis(samples * mean, -1, 0)
         return disagreement(observed, many, 2 * (many * square - total**2))
 
-    def imagined(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:  # as of votes, see there
+    def imagined(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:  # as of votes
         many = number[rng.integers(number.size, size=shape)].ravel()
         of = np.repeat(np.arange(many.size), many)
         common, other = rng.choice(y, many.size)[of], rng.choice(y, of.size)
@@ -114,7 +114,7 @@ def intraclass(
 
 def _sums_of_squares(task: np.ndarray, rater: np.ndarray, value: np.ndarray) -> Float[np.ndarray, " 3"]:
     """Of tasks given raters, of raters given tasks, and of the error; values are scaled to variance 1."""
-    from scipy.sparse.linalg import lsmr  # here, since it loads what few answers need
+    from scipy.sparse.linalg import lsmr  # slow to import
 
     y, rows = (value - value.mean()) / value.std(), np.arange(value.size)
     design = sparse.hstack([sparse.csr_array((np.ones(y.size), (rows, code))) for code in (task, rater)])
@@ -125,10 +125,8 @@ def _sums_of_squares(task: np.ndarray, rater: np.ndarray, value: np.ndarray) -> 
     return np.where(squares > 1e-12 * y.size, squares, 0.0)
 
 
-def limits_of_agreement(
-    difference: Float[np.ndarray, " tasks"], level: float = 0.95
-) -> dict[str, dict[str, float]]:
-    """Bias of two raters and its 95 % limits of agreement, each with an interval; of two tasks or more.
+def limits_of_agreement(difference: Float[np.ndarray, " tasks"], level: float = 0.95) -> dict[str, dict]:
+    """Bias of two raters and its 95 % limits of agreement, each with an interval; two tasks or more.
 
     >>> found = limits_of_agreement(np.array([1.0, 2.0, 4.0, 5.0]))
     >>> {name: round(one["mean"], 2) for name, one in found.items()}

@@ -1,9 +1,8 @@
 """The ratio Z/W of two jointly normal variables (Su Appendix B, after Marsaglia 1965, 2006).
 
-P_D, P_FA and F_beta are such ratios when the counts are taken as normal (Su Table 16). What is called their
-mean is one of three things: `second_order_mean` (Taylor), `marsaglia_mean` (the printed closed form, 1 % off
-however small the variances are), `mean_on_unit_interval` (an integral); `ratio_mean` chooses. Pure JAX
-functions of scalars.
+P_D, P_FA and F_beta are such ratios under normal counts (Su Table 16). Their mean is one of three:
+`second_order_mean` (Taylor), `marsaglia_mean` (the printed closed form, 1 % off however small the variances
+are), `mean_on_unit_interval` (an integral); `ratio_mean` chooses. Pure JAX functions of scalars.
 """
 
 from functools import partial
@@ -51,7 +50,6 @@ def _regression(ratio: Ratio) -> tuple[Array, Array, Array, Array]:
     var_w = jnp.where(constant, 1.0, ratio.var_w)
     s = jnp.where(constant, 0.0, ratio.cov / var_w)
     k, residual = ratio.mean_z - s * ratio.mean_w, ratio.var_z - s * ratio.cov
-    # What is left of var_z after a subtraction that should give 0 is rounding.
     linear = residual <= _rounding(ratio) * ratio.var_z
     h = jnp.where(linear, 0.0, jnp.sqrt(jnp.where(linear, 1.0, residual)))
     return k, s, h, jnp.sqrt(var_w)

@@ -1,8 +1,8 @@
-"""A Student t distribution, kept to an interval: what a small sample says of a number between 0 and 1.
+"""A Student t distribution confined to an interval, such as that of a share estimated from a small sample.
 
 With centre m, scale s and d degrees of freedom it is the distribution of m + s T, T ~ t_d, given that it lies
-in [low, high]: the posterior under a flat prior there. Without bounds its intervals are the textbook's m +- t
-s. A scale of infinity says nothing, so the distribution is flat on the interval; a scale of 0 is a point.
+in [low, high]: the posterior under a flat prior there. Without bounds its intervals are m +- t s. A scale of
+infinity is flat on the interval, a scale of 0 a point.
 """
 
 from dataclasses import dataclass
@@ -38,7 +38,7 @@ class StudentEstimate(Estimate):
 
     @cached_property  # a moment asks for the density some hundred times
     def _tails(self) -> tuple[float, float, float]:
-        """Sign, and probabilities of t below the lower and the upper bound, seen from the nearer tail."""
+        """Sign, and probabilities of t below both bounds, seen from the nearer tail."""
         a, b = (self.low - self.centre) / self.scale, (self.high - self.centre) / self.scale
         sign = -1.0 if a > 0 else 1.0  # beyond the centre differences of cdf cancel; those of sf do not
         below, upto = (float(stdtr(self.freedom, sign * end)) for end in (a, b))
@@ -96,7 +96,7 @@ class StudentEstimate(Estimate):
         return float(sum(quad(part, *ends)[0] for ends in pairwise(breaks)))
 
     def interval(self, level: float = 0.95) -> Interval:
-        """Shortest interval: symmetric about the centre, or up to the bound that is in the way."""
+        """Shortest interval: symmetric about the centre, or up to a bound."""
         check_level(level)
         if self.scale == 0 or self._flat:
             return self.equal_tails(level)

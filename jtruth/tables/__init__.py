@@ -2,6 +2,4 @@
 
 from jtruth.tables.metrics import METRICS, binary_counts, default_metrics
 
-__all__ = [
-    "METRICS", "binary_counts", "default_metrics",
-]  # fmt: skip
+__all__ = ["METRICS", "binary_counts", "default_metrics"]

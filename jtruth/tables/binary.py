@@ -1,4 +1,4 @@
-"""Posteriors of the table of a binary classifier, held as a distribution of (A, B).
+"""Posteriors of the table of a binary classifier as a distribution of (A, B).
 
 Of the N1 samples predicted positive A are positive, of the N0 others B: the table is
 
@@ -6,8 +6,7 @@ Of the N1 samples predicted positive A are positive, of the N0 others B: the tab
 
 so that every metric is a function of (A, B). A ratio of two sums of counts is a ratio of two linear forms of
 them, `linear_forms`; where its denominator is a constant its distribution is that of A, of B or of A - B,
-with equally spaced values. `CountTable` holds the distribution of (A, B) itself;
-`jtruth.testing.binary.exact` makes it.
+with equally spaced values. `jtruth.testing.binary.exact` makes the `CountTable`.
 """
 
 from collections.abc import Callable
@@ -20,15 +19,14 @@ from jaxtyping import Float, Num
 
 from jtruth._random import Key, uniforms
 from jtruth.stats.estimates import DensityEstimate, Estimate, PmfEstimate
-from jtruth.tables.joint import JointEstimate
 from jtruth.tables.metrics import Metric
-from jtruth.tables.posterior import TablePosterior
+from jtruth.tables.posterior import CellWeights, JointEstimate, Sums, TablePosterior
 
 Form = tuple[Any, Any, Any]  # (a, b, c) of a A + b B + c
-_FINE_BINS = 1 << 17  # large tables: atoms of a ratio closer than range/this are pooled
+_FINE_BINS = 1 << 17  # of the range of a ratio, in which atoms of large tables are pooled
 _POINTS = 361  # of the density of a ratio, over +-9 sd
 _STEPS_PER_SD = 16  # of the distribution of A - B
-_RIDGES = 4.0  # steps of B, in sds of what A does, from which a distribution is no density
+_RIDGES = 4.0  # steps of B, in sds of A's effect, from which a distribution has no density
 
 
 def linear_forms(metric: Metric, n1: Any, n0: Any) -> tuple[Form, Form]:
@@ -49,12 +47,11 @@ def moved(dist: PmfEstimate, scale: float, shift: float, divisor: float = 1.0) -
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CountTable(TablePosterior):
-    """Posterior of (A, B) on a window of the integer lattice, or at nodes that stand for several numbers.
+    """Posterior of (A, B) on a window of the integer lattice, or at nodes that represent several numbers.
 
-    probability[i, j] = P(A = a[i], B = b[j] | y_pred, z), summing to 1 over the window; what lies outside
-    holds less than about 1e-12. `log_evidence` = log p(y_pred | z) under the priors. `whole`: every count of
-    the window, or nodes, for each axis. Smooth distributions have a `density` of real counts, hence also of
-    metrics.
+    probability[i, j] = P(A = a[i], B = b[j] | y_pred, z), summing to 1 over the window, which contains all
+    but about 1e-12. `log_evidence` = log p(y_pred | z) under the priors. `whole`: whether each axis has every
+    count of the window. Smooth distributions have a `density` of real counts, hence also of metrics.
     """
 
     a: Num[np.ndarray, " true_positives"]
@@ -63,7 +60,7 @@ class CountTable(TablePosterior):
     n1: int
     n0: int
     log_evidence: float
-    bins: int = _FINE_BINS  # of its range, in which very many atoms of a distribution are pooled
+    bins: int = _FINE_BINS  # in which very many atoms of a distribution are pooled
     whole: tuple[bool, bool] = (True, True)
     # (a (rows, b)) -> posterior mass per unit of a, with the step of b included; 0 off the window
     density: Callable[[np.ndarray], np.ndarray] | None = None
@@ -78,9 +75,7 @@ class CountTable(TablePosterior):
         a, b = self.a[:, None], self.b[None, :]
         return a, self.n1 - a, b, self.n0 - b
 
-    def counted(
-        self, hits: Float[np.ndarray, "classes symbols"], misses: Float[np.ndarray, "classes symbols"]
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    def counted(self, hits: CellWeights, misses: CellWeights) -> Sums | None:
         """Both sums in every cell of the window."""
         tp, fp, fn, tn = self.counts()
         shape = self.probability.shape
@@ -120,7 +115,7 @@ class CountTable(TablePosterior):
         return PmfEstimate((first + np.arange(pmf.size)).astype(np.float64), pmf, lattice=True)
 
     def estimate(self, metric: str | Metric) -> Estimate:
-        """Posterior of any metric: that of A, of B or of A - B where it is one of these."""
+        """Posterior of any metric; closed forms where it is linear in A, B or A - B."""
         metric = self.metric(metric)
         if metric.is_ratio:
             (a, b, shift), (below_a, below_b, divisor) = linear_forms(metric, self.n1, self.n0)
@@ -137,7 +132,7 @@ class CountTable(TablePosterior):
         inside = values[self.probability > 1e-17]
         if not metric.is_ratio or self._in_steps(metric) or np.isnan(inside).any():
             return dist_of_cells(values, self.probability, least=1e-18)
-        # The density of a ratio that varies with A: its level lines, where they cross every B.
+        # Density of a ratio that varies with A: its level lines at every B.
         mean, sd = _moments(values, self.probability)
         low, high = max(mean - 9 * sd, inside.min()), min(mean + 9 * sd, inside.max())
         q, b, eps = np.linspace(low, high, _POINTS)[:, None], self.b[None, :], 1e-4
@@ -147,7 +142,7 @@ class CountTable(TablePosterior):
         return DensityEstimate(q[:, 0], (self.density(a) * 2 * eps / np.abs(after - before)).sum(1))
 
     def _in_steps(self, metric: Metric) -> bool:
-        """Whether a step of the lattice of B moves the metric further than A does: steps, no density."""
+        """Whether a step of the lattice of B moves the metric further than A does, so it has no density."""
         if not self.whole[1]:
             return False
         top, bottom = linear_forms(metric, self.n1, self.n0)
@@ -173,7 +168,7 @@ class CountTable(TablePosterior):
         return JointEstimate(names[0], names[1], points, weight[keep] / total, float(weight[defined].sum()))
 
     def draws(self, key: Key, n: int) -> Float[np.ndarray, "n 2 2"]:
-        """n draws of the table; of a smooth one, nodes of its grid, which are no whole numbers."""
+        """n draws of the table; of a smooth one nodes of its grid, not whole numbers."""
         u = uniforms(key, n)
         upto = np.cumsum(self.probability.ravel())
         where = np.minimum(np.searchsorted(upto, u * upto[-1], side="right"), upto.size - 1)
@@ -182,7 +177,6 @@ class CountTable(TablePosterior):
 
 
 def _moments(values: np.ndarray, probability: np.ndarray) -> tuple[float, float]:
-    """Mean and standard deviation over the cells."""
     mean = float((values * probability).sum())
     return mean, float(np.sqrt(((values - mean) ** 2 * probability).sum()))
 
@@ -199,7 +193,7 @@ def _on_whole_numbers(grid: np.ndarray, mass: np.ndarray) -> PmfEstimate:
 def dist_of_cells(
     values: np.ndarray, probability: np.ndarray, bins: int = _FINE_BINS, least: float | None = None
 ) -> PmfEstimate:
-    """Posterior of what has these values in the cells; of cells of probability below `least` nothing is kept.
+    """Posterior of values in the cells, without cells of probability below `least`.
 
     Equal atoms are merged; very many are pooled within 1/131072 (1/bins) of their range.
     """

@@ -2,10 +2,8 @@
 
 Two classes, bins from the lowest scores to the highest. The threshold below bin k predicts positive from
 there up, so a draw of the table is a whole curve, with the exact ends (0, 0) and (1, 1) of the ROC curve.
-Areas count ties half; whatever the order inside bins is, the area of the full scores lies within `hidden` of
-it. Average precision is the sum of precision over steps of recall, one for each bin.
-
-Thresholds have numbers: 0 is above all bins, the last one is below all.
+Areas count ties half; the area of the scores themselves lies within `hidden` of it. Average precision is the
+sum of precision over steps of recall, one for each bin. Threshold 0 is above all bins, the last below all.
 """
 
 from collections.abc import Callable
@@ -29,7 +27,7 @@ class Band(NamedTuple):
     mean: Float[np.ndarray, " points"]
     low: Float[np.ndarray, " points"]  # pointwise
     high: Float[np.ndarray, " points"]
-    low_all: Float[np.ndarray, " points"]  # simultaneous: the whole curve is inside with the probability
+    low_all: Float[np.ndarray, " points"]  # simultaneous: of the whole curve
     high_all: Float[np.ndarray, " points"]
     level: float
 
@@ -99,10 +97,8 @@ class Curves(NamedTuple):
         areas = np.where(steps > 0, steps * precision, 0.0).sum(axis=1)
         return DrawsEstimate(np.where(self.above[:, 1, -1] > 0, areas, np.nan))
 
-    def dist(
-        self, of: Callable[["Curves"], DrawsEstimate], bounds: tuple[Number, Number] = (0, 1)
-    ) -> DrawsEstimate:
-        """A number of the curve; as several assumptions, and models with gold, are asked too."""
+    def dist(self, of: Callable[..., DrawsEstimate], bounds: tuple[Number, Number] = (0, 1)) -> DrawsEstimate:
+        """Distribution of a number of the curve; the interface that mixtures of curves share."""
         return of(self)
 
     def partial_auc(self, most: Number) -> DrawsEstimate:
@@ -128,11 +124,11 @@ class Curves(NamedTuple):
         return DrawsEstimate(getattr(self, rate)[:, threshold])
 
     def cost_at(self, threshold: int, false_alarm: Number, miss: Number) -> DrawsEstimate:
-        """Mean cost of a sample there, with the costs of a false positive and of a false negative."""
+        """Mean cost of a sample, with the costs of a false positive and of a false negative."""
         return DrawsEstimate(self._costs(false_alarm, miss)[:, threshold])
 
     def best_thresholds(self, false_alarm: Number, miss: Number) -> Int[np.ndarray, " draws"]:
-        """The number of the cheapest threshold in every draw; of equal ones the highest."""
+        """The cheapest threshold in every draw; of equal ones the highest."""
         return self._costs(false_alarm, miss).argmin(axis=1)
 
     def _costs(self, false_alarm: Number, miss: Number) -> Float[np.ndarray, "draws thresholds"]:
@@ -157,7 +153,7 @@ class Curves(NamedTuple):
     def roc(self, level: float = 0.95, points: int = 101) -> Band:
         """Detection by false-alarm rate from (0, 0) to (1, 1), interpolated linearly between thresholds.
 
-        At so many equally spaced rates, and at the mean rate of each threshold.
+        At `points` equally spaced rates, and at the mean rate of each threshold.
         """
         known = np.isfinite(self.false_alarm + self.detection).all(axis=1)
         x, rates = np.linspace(0, 1, points), (self.false_alarm[known], self.detection[known])
@@ -174,11 +170,10 @@ class Curves(NamedTuple):
 
 
 def whole_roc(band: Band, false_alarm: np.ndarray, detection: np.ndarray) -> Band:
-    """A band that is an ROC curve: from (0, 0) to (1, 1), nowhere falling, its mean on or above the points.
+    """Make a band an ROC curve: from (0, 0) to (1, 1), increasing, its mean on or above the points.
 
-    Means at a false-alarm rate lie below lines between mean operating points (`false_alarm`, `detection`, by
-    threshold) where draws differ in both rates, though predicting at random between two thresholds reaches
-    every point of the line.
+    Where draws differ in both rates, means at a false-alarm rate lie below lines between mean operating
+    points (`false_alarm`, `detection`, by threshold), which random predictions between two thresholds reach.
     """
     x, y = np.maximum.accumulate(np.stack([false_alarm, detection]), axis=1)
     x, y = np.append(x[1:-1], 1.0), np.append(y[1:-1], 1.0)
@@ -212,7 +207,7 @@ def against_rest(
 
 
 def _interpolated(x: np.ndarray, y: np.ndarray, at: np.ndarray) -> Float[np.ndarray, "draws points"]:
-    """y at `at` for every draw, x increasing: upper ends of steps, the first y before it, NaN without x."""
+    """y at `at` for every draw, x increasing: upper ends of steps, the first y before it."""
     known = np.isfinite(y)
     first = known.argmax(axis=1)[:, None]
     order = np.maximum(np.arange(x.shape[1])[None, :], first)
@@ -232,7 +227,7 @@ def _interpolated(x: np.ndarray, y: np.ndarray, at: np.ndarray) -> Float[np.ndar
 
 
 def _band(at: np.ndarray, values: np.ndarray, level: float) -> Band:
-    """Draws of a line, their pointwise quantiles, and the same widened until whole lines are inside."""
+    """Pointwise quantiles of draws of a line, and the same widened to contain whole lines."""
     check_level(level)
     values = values[np.isfinite(values).all(axis=1)]
     if not len(values):
@@ -240,7 +235,7 @@ def _band(at: np.ndarray, values: np.ndarray, level: float) -> Band:
         return Band(at, nothing, nothing, nothing, nothing, nothing, level)
     tail = (1 - level) / 2
     low, high = np.quantile(values, [tail, 1 - tail], axis=0)
-    # The rank of a curve is that of its most extreme point; the band keeps the `level` least extreme ones.
+    # The rank of a curve is that of its most extreme point.
     rank = values.argsort(axis=0).argsort(axis=0) + 1.0
     extreme = np.minimum(rank, len(values) + 1 - rank).min(axis=1)
     inside = values[extreme >= np.quantile(extreme, 1 - level, method="lower")]

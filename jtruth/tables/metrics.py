@@ -1,28 +1,27 @@
-"""What a metric is: one line of `METRICS`, from which everything else that the package asks of it follows.
+"""The registry of metrics, `METRICS`: functions of the count table n[true class, predicted symbol].
 
-A metric is a pure function of the count table n[true class, predicted symbol] (..., classes, symbols), NumPy
-or JAX, counts or expected counts (Su 2.7.2), leading axes draws; NaN where it is undefined (0/0). The first
-`classes` symbols are the classes; any further symbol ("abstain") is wrong for every class. There are two
-kinds of entries.
+Tables are (..., classes, symbols), NumPy or JAX, counts or expected counts (Su 2.7.2), leading axes draws; a
+metric is NaN where it is undefined (0/0). The first `classes` symbols are the classes; any further symbol
+("abstain") is wrong for every class. There are two kinds of entries.
 
-`LinearRatio`: a ratio of two sums of counts, of one class against the rest; its weights of (tp, fp, fn, tn)
-above and below the line say it all (Su Tables 8 and 16):
+`LinearRatio`: a ratio of two sums of counts, of one class against the rest, with weights of (tp, fp, fn, tn)
+above and below the line (Su Tables 8 and 16):
 
     miss rate = fn / (tp + fn)    is    LinearRatio("miss_rate", num=(0, 0, 1, 0), den=(1, 0, 1, 0))
 
-`OfTable`: any other function of the table, such as Cohen's kappa. What the package does with a ratio exactly
-it does with these by draws, by atoms, or by the first derivatives at the estimated table (delta method).
+`OfTable`: any other function of the table, such as Cohen's kappa. Ratios are computed exactly, other metrics
+by draws, by atoms, or by the first derivatives at the estimated table (delta method).
 
-`named_metric` finds the function behind a name, for two classes or any number of them:
+`named_metric` finds the function behind a name, for any number of classes:
 
     accuracy, kappa, mcc, ...        of the whole table
     recall, f2, f0.5, npv, ...       of the positive class (sensitivity is recall, ppv is precision)
     recall[cat]                      of class cat against the rest
     macro_f1, micro_f1, weighted_f1  averages over classes
 
-macro is the plain mean over classes, micro the metric of the summed binary tables, weights of weighted the
-numbers of samples of the true classes. A class for which the metric is 0/0 is LEFT OUT of macro and weighted
-averages (scikit-learn: zero_division=nan); an average is NaN only when every class is left out.
+macro is the plain mean over classes, micro the metric of the summed binary tables; weighted averages have the
+sizes of the true classes as weights. Classes for which the metric is 0/0 are LEFT OUT of macro and weighted
+averages (scikit-learn: zero_division=nan).
 """
 
 import re
@@ -78,7 +77,7 @@ def class_counts(table: Any) -> tuple[Any, Any, Any, Any]:
 
 
 def of_class(metric: OfCounts, position: int, table: Any, rest: bool = True) -> Any:
-    """A binary metric of one class against the rest; without `rest`, one that true negatives leave alone."""
+    """A binary metric of one class against the rest; `rest`: true negatives matter."""
     total = table.sum((-2, -1)) if rest else None
     row, column = table[..., position, :].sum(-1), table[..., position].sum(-1)
     tp = _diagonal(table)[..., position].astype(row.dtype)
@@ -86,7 +85,7 @@ def of_class(metric: OfCounts, position: int, table: Any, rest: bool = True) -> 
 
 
 def _average(values: Any, weight: Any) -> Any:
-    """Weighted mean over the last axis of what is not NaN; NaN if nothing is left."""
+    """Weighted mean over the last axis of the values that are not NaN; NaN if there are none."""
     xp = namespace(values)
     defined = ~xp.isnan(values)
     total = xp.where(defined, weight, 0.0).sum(-1)
@@ -117,7 +116,7 @@ def overall(metric: OfCounts, table: Any) -> Any:
 
 def _shares(table: Any, axis: int) -> Any:
     """Marginal shares of the classes (axis=-1) or of the symbols (axis=-2); they sum to 1."""
-    counts = table.sum(axis)  # added up as they are here, no share exceeds 1, not even by rounding
+    counts = table.sum(axis)  # no share exceeds 1, not even by rounding
     return ratio(counts, counts.sum(-1)[..., None])
 
 
@@ -129,7 +128,7 @@ def _agreement_beyond_chance(table: Any) -> tuple[Any, Any, Any]:
 
 
 def kappa(table: Any) -> Any:
-    """Cohen's kappa: agreement beyond chance over the most there can be; NaN when chance alone gives 1."""
+    """Cohen's kappa: agreement beyond chance over the largest possible; NaN when chance alone gives 1."""
     beyond, true, predicted = _agreement_beyond_chance(table)
     return ratio(beyond, (true * (1 - predicted[..., : true.shape[-1]])).sum(-1))
 
@@ -137,8 +136,8 @@ def kappa(table: Any) -> Any:
 def mcc(table: Any) -> Any:
     """Matthews correlation for any number of classes (Gorodkin 2004).
 
-    NaN if only one class or one symbol occurs, where scikit-learn gives 0, and of estimated tables that give
-    a class less than none of the samples.
+    NaN if only one class or one symbol occurs (scikit-learn: 0), or if an estimated table has a negative
+    class.
     """
     beyond, true, predicted = _agreement_beyond_chance(table)
     # 1 - sum shares^2 without cancellation, exactly 0 when one share is 1.
@@ -153,7 +152,7 @@ AVERAGES = {"macro": macro, "micro": micro, "weighted": weighted}
 def expected_table(
     truth: Float[np.ndarray, "samples classes"], y_pred: Int[np.ndarray, " samples"], num_symbols: int
 ) -> Float[np.ndarray, "classes symbols"]:
-    """The table of samples that belong to each class with these shares or probabilities."""
+    """The expected table of samples with these class shares or probabilities."""
     return np.array([np.bincount(y_pred, share, num_symbols) for share in truth.T])
 
 
@@ -165,7 +164,7 @@ _STEP, _JUMP = 1e-5, 1e-3  # of the difference quotient, as a share of the table
 class LinearRatio(NamedTuple):
     """A metric of one class against the rest: num . (tp, fp, fn, tn) / den . (tp, fp, fn, tn).
 
-    It lies in [0, 1], because 0 <= num <= den is asked of the weights.
+    It lies in [0, 1], because 0 <= num <= den is required.
     """
 
     name: str
@@ -173,10 +172,10 @@ class LinearRatio(NamedTuple):
     den: Weights
     title: str = ""  # in texts; the name in words if empty
     axis: str = ""  # in pictures, with its symbol; the title if empty
-    printed: str = ALWAYS  # in which answers it stands without being asked for
-    averages: tuple[str, ...] = ()  # of more than two classes: the averages that stand there too
-    each_class: bool = False  # and whether it stands there for every class
-    overall: bool = False  # without a class it is of the whole table, a prediction being right or wrong
+    printed: str = ALWAYS  # answers that show it by default
+    averages: tuple[str, ...] = ()  # averages shown for more than two classes
+    each_class: bool = False  # whether it is shown for every class
+    overall: bool = False  # without a class it is of the whole table, right against wrong
     smaller_is_better: bool = False
 
     def __call__(self, tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
@@ -185,7 +184,7 @@ class LinearRatio(NamedTuple):
 
 
 class OfTable(NamedTuple):
-    """A metric of the whole table (..., classes, symbols), whatever function it is."""
+    """A metric of the whole table (..., classes, symbols)."""
 
     name: str
     of_table: Callable[[Any], Any]
@@ -208,7 +207,7 @@ class Metric(NamedTuple):
     name: str
     of_table: Callable[[Any], Any]  # tables (..., classes, symbols) to values, NumPy or JAX
     entry: LinearRatio | OfTable | None = None  # None: an average that is no ratio of two sums
-    position: int | None = None  # of its class; None: of the whole table, or the sum over all classes
+    position: int | None = None  # of its class; None: of the whole table, or summed over classes
     bounds: tuple[float, float] = (0.0, 1.0)
     joint: np.ndarray | None = None  # of a table of tuples (`pairs`): the ratio's terms laid out on it
     difference: bool = False  # of two classifiers
@@ -217,7 +216,7 @@ class Metric(NamedTuple):
 
     @property
     def alone(self) -> "Metric":
-        """The same of a table of two classes, of which its class is the positive one."""
+        """The same metric of a table of two classes, its class the positive one."""
         ratio = self.entry if self.position is not None else None
         return _of_class(self.name, ratio, 1) if isinstance(ratio, LinearRatio) else self
 
@@ -240,10 +239,10 @@ class Metric(NamedTuple):
         return tuple(above), tuple(below)
 
     def terms(self, table: Any) -> Float[np.ndarray, "2 classes symbols"]:
-        """What a sample of each cell adds to the two sums, above and below the line, whose ratio this is.
+        """Contribution of a sample of each cell to the two sums, above and below the line, of the ratio.
 
-        Exact for a ratio, else to first order around this table: the metric is its value here plus the sum of
-        its derivatives times what changes. `terms[:, :, y_pred]` is (2, classes, samples).
+        Exact for a ratio, else to first order around this table. `terms[:, :, y_pred]` is (2, classes,
+        samples).
         """
         if self.joint is not None:
             return self.joint
@@ -257,7 +256,7 @@ class Metric(NamedTuple):
         ends = self.of_table(table + step * cells), self.of_table(np.maximum(table - step * cells, 0.0))
         gap = step + np.minimum(table, step)
         slope = (ends[0] - ends[1]).reshape(table.shape) / gap
-        # No value beside the table, or an average jumps with a class's first sample: nothing to follow there.
+        # No slope where a neighbour is undefined, or where an average jumps with a class's first sample.
         jumps = np.abs(ends[0] - self.of_table(table)).reshape(table.shape) > _JUMP
         slope = np.where(np.isnan(slope) | (jumps & (table.sum(axis=1, keepdims=True) == 0)), 0.0, slope)
         here = float(self.of_table(table)) - float((slope * table).sum())
@@ -265,16 +264,15 @@ class Metric(NamedTuple):
 
 
 def weighted_sum(weights: Weights, counts: tuple[Any, Any, Any, Any]) -> Any:
-    """Sum of counts times weights, as wide as all four; whole counts stay whole where weights are 0 and 1."""
+    """Sum of counts times weights; whole counts stay whole where weights are 0 and 1."""
     if not all(w in (0, 1) for w in weights):
-        # Division by 1 makes whole counts floating before they meet a weight that may not be whole.
-        counts = tuple(n / 1 for n in counts)
+        counts = tuple(n / 1 for n in counts)  # floating, as weights may not be whole
     parts = [n if w == 1 else 0 * n if w == 0 else w * n for w, n in zip(weights, counts, strict=True)]
     return (parts[0] + parts[1]) + (parts[2] + parts[3])
 
 
 def f_entry(beta: float, **options: Any) -> LinearRatio:
-    """F_beta = (1 + beta^2) tp / (beta^2 (tp + fn) + tp + fp); recall weighs beta times precision."""
+    """F_beta = (1 + beta^2) tp / (beta^2 (tp + fn) + tp + fp)."""
     more = 1 + beta**2
     return LinearRatio(f"f{beta:g}", (more, 0, 0, 0), (more, 1, beta**2, 0), **options)
 
@@ -305,7 +303,7 @@ SYNONYMS = {"sensitivity": "recall", "ppv": "precision", "tpr": "recall", "tnr":
 
 
 def default_metrics(classes: Sequence[str]) -> tuple[str, ...]:
-    """Names of the metrics that an answer about these classes holds without being asked."""
+    """Names of the metrics that an answer about these classes shows by default."""
     ratios = [e for e in METRICS.values() if isinstance(e, LinearRatio)]
     several = [e for e in METRICS.values() if isinstance(e, OfTable)]
     names = [e.name for e in METRICS.values() if e.printed == ALWAYS]
@@ -329,7 +327,7 @@ def of_one_class(name: str) -> bool:
 
 
 def named_metric(name: str, classes: Sequence[Any] = (0, 1), positive: int | None = None) -> Metric:
-    """The metric called `name`.
+    """Find the metric called `name`.
 
     Args:
         name: a key of METRICS or "f<beta>", "<one of those>[<class>]", or "<average>_<one of those>" with
@@ -338,7 +336,7 @@ def named_metric(name: str, classes: Sequence[Any] = (0, 1), positive: int | Non
         positive: position of the class that "recall" means; the second of two if None.
 
     Raises:
-        ValueError: no such metric or class, or a metric of one class and nothing says which.
+        ValueError: no such metric or class, or a metric of one class without a class.
 
     >>> print(named_metric("recall[dog]", ["cat", "dog"]).of_table(np.array([[8, 2], [1, 9]])))
     0.9
@@ -401,7 +399,7 @@ def _of_class(name: str, entry: LinearRatio, position: int) -> Metric:
 def _linear_terms(
     weights: tuple[Weights, Weights], whole: bool, position: int | None, classes: int, symbols: int
 ) -> Float[np.ndarray, "2 classes symbols"]:
-    """The weights laid out on the table: of one class, of all classes added up, or of right and wrong."""
+    """The weights laid out on the table: of one class, of all classes summed, or of right and wrong."""
     right = np.eye(classes, symbols)
 
     def lay(weights: Weights, c: int) -> np.ndarray:
@@ -416,20 +414,20 @@ def _linear_terms(
         w[0] * right + w[1] * (1 - right) if whole else np.add.reduce([lay(w, c) for c in where])
         for w in weights
     ])  # fmt: skip
-    laid.flags.writeable = False  # all who ask get the same ones
+    laid.flags.writeable = False  # it is cached
     return laid
 
 
-_PROBES, _SAME = 6, 1e-9  # tables at which a metric is asked whether it depends on the truth, and how much
+_PROBES, _SAME = 6, 1e-9  # random tables for `settled`, and its tolerance
 
 
 def settled(
     metric: Metric, predicted: Num[np.ndarray, " symbols"], classes: int, gold: Int[np.ndarray, " samples"]
 ) -> float | None:
-    """The value that a metric of these predictions has whatever the truth, NaN included, or None.
+    """The value of a metric of these predictions if it is the same for any truth (NaN included), else None.
 
-    Recall of a class that is never predicted is 0, its precision undefined. Asked at tables of truths at
-    random, of all classes and without each of those that no gold (-1 where unknown) has.
+    Recall of a class that is never predicted is 0, its precision undefined. Computed for random truths of all
+    classes, and without each class that is not in the gold (-1 where unknown).
     """
     if np.all(predicted > 0):
         return None

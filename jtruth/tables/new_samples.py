@@ -1,14 +1,12 @@
-"""The same number for new samples: a count table of these samples, and the error of having drawn them.
+"""Metrics of new samples of the same kind: a count table of these samples, plus sampling error.
 
-A count table says how often a classifier is right on the samples at hand. Of the next ones of the same kind
-more is open, even if every class is known: which samples were drawn. A ratio that counts k of n samples has
-for new ones the distribution Beta(k + 1/2, n - k + 1/2) (Jeffreys' prior), and what is open about the counts
-makes a mixture of these (`NewShare`): no draws, so no Monte Carlo error. F1 is a rising function of
-tp / (tp + fp + fn), which is such a ratio. What is none (kappa, macro averages, F2, areas under curves) is
-worked out for draws of tables whose cells are Dirichlet(counts + small weights) (`new_tables`).
+A ratio that counts k of n samples has for new ones the distribution Beta(k + 1/2, n - k + 1/2) (Jeffreys'
+prior), and uncertain counts give a mixture of these (`NewShare`), without Monte Carlo error. F1 is an
+increasing function of tp / (tp + fp + fn), which is such a ratio. Other metrics (kappa, macro averages, F2,
+areas under curves) use draws of tables whose cells are Dirichlet(counts + small weights) (`new_tables`).
 
 In theta = arcsin(sqrt(share)) the density of a part is 2 sin(theta)^2k cos(theta)^2(n - k) / B(k + 1/2,
-n - k + 1/2), smooth up to both ends of the range, so a grid serves every mixture.
+n - k + 1/2), smooth up to both ends of the range, so one grid serves every mixture.
 """
 
 from dataclasses import dataclass, field, replace
@@ -22,24 +20,22 @@ from scipy.special import betaln
 from jtruth._random import Key, host_rng, stream
 from jtruth.stats.draws import DrawsEstimate, draws_of
 from jtruth.stats.estimates import WITH_MEAN, Estimate, Interval, check_level, shortest_interval
-from jtruth.tables.joint import JointDensity, JointEstimate
 from jtruth.tables.metrics import Metric
-from jtruth.tables.posterior import Cells, TableDraws, TablePosterior
+from jtruth.tables.posterior import Cells, JointDensity, JointEstimate, TableDraws, TablePosterior
 
 _PARTS, _POINTS, _REACH = 400, 1601, 9.0  # of a mixture; of its grid; standard deviations around its parts
 _NEAR, _SOME = 8.0, 50  # parts to a standard deviation; added up at once
-_TINY, _NEVER = 1e-12, 1e-300  # weight of parts that are left out; what stands for probability 0
+_TINY, _NEVER = 1e-12, 1e-300  # weight of parts that are left out; probability 0
 _DRAWS = 4000
+Counts = Num[np.ndarray, "draws classes symbols"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NewShare(Estimate):
     """Mixture of Beta(hits + 1/2, misses + 1/2): a share of new samples; intervals leave equal tails.
 
-    Its mean is given as that of hits / (hits + misses), the samples at hand: there no estimate is biased.
-
-    With `weights` (u, v) the number is u s / (u s + v (1 - s)) of the share s: (2, 1) makes F1 of
-    tp / (tp + fp + fn).
+    The mean is that of hits / (hits + misses), as in the samples at hand. With `weights` (u, v) the number is
+    u s / (u s + v (1 - s)) of the share s: (2, 1) makes F1 of tp / (tp + fp + fn).
     """
 
     hits: Num[np.ndarray, " parts"]
@@ -47,19 +43,19 @@ class NewShare(Estimate):
     weight: Float[np.ndarray, " parts"]
     probability_defined: float = 1.0
     weights: tuple[float, float] = (1.0, 1.0)
-    middle: float | None = None  # given as the mean
-    shortest: bool = False  # of predictive distributions: intervals are the shortest with the mean
+    middle: float | None = None  # reported as the mean
+    shortest: bool = False  # whether intervals are the shortest ones (predictive distributions)
 
     @cached_property
     def _parts(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Hits, misses and weights of at most 400 parts; near ones are one, as much wider as they differ.
+        """Hits, misses and weights of at most 400 parts; near ones are merged and widened accordingly.
 
         Near are those an eighth of the narrowest part's standard deviation apart.
         """
         keep = self.weight > _TINY * self.weight.max(initial=0.0)
         hits, misses = (np.asarray(n, np.float64)[keep] for n in (self.hits, self.misses))
         weight = self.weight[keep] / self.weight[keep].sum()
-        if hits.size < 100 * _PARTS:  # equal parts are one, or repeated draws would count as many
+        if hits.size < 100 * _PARTS:  # merge repeated draws
             pairs, at = np.unique(hits + 1j * misses, return_inverse=True)
             hits, misses, weight = pairs.real, pairs.imag, np.bincount(at, weight)
         size = hits + misses
@@ -112,7 +108,7 @@ class NewShare(Estimate):
 
     @cached_property
     def mean(self) -> float:
-        """Mean over the samples at hand, or what stands for it."""
+        """Mean over the samples at hand, or `middle`."""
         if self.middle is not None or self._nowhere:
             return float("nan") if self.middle is None else self.middle
         (u, v), hits, misses = self.weights, self.hits, self.misses
@@ -125,19 +121,19 @@ class NewShare(Estimate):
 
     @property
     def draws(self) -> Float[np.ndarray, " 4000"]:
-        """Evenly spaced quantiles, which stand for draws."""
+        """Evenly spaced quantiles in place of draws."""
         return draws_of(self)
 
     @property
     def mode(self) -> float:
-        """Where the density by arcsin(sqrt(share)) is highest: Jeffreys' prior, flat there, moves no peak."""
+        """Peak of the density by arcsin(sqrt(share)), in which Jeffreys' prior is flat."""
         if self._nowhere:
             return float("nan")
         theta, density, _ = self._grid
         return float(self._value(theta)[np.argmax(density)])
 
     def interval(self, level: float = 0.95) -> Interval:
-        """Interval with equal tails, with all classes known that of Jeffreys; or the shortest."""
+        """Interval with equal tails (Jeffreys' if all classes are known); or the shortest."""
         if not self.shortest or self._nowhere:
             return self.equal_tails(level)
         theta, _, below = self._grid
@@ -153,7 +149,7 @@ class NewShare(Estimate):
         return Interval(min(low, self.mean), max(high, self.mean), level)  # all right: up to 1
 
     def p_above(self, limit: float, *, strict: bool = False) -> float:
-        """P(number >= limit), of a density that of > too."""
+        """P(number >= limit)."""
         if self._nowhere:
             return float("nan")
         (u, v), limit = self.weights, min(max(limit, 0.0), 1.0)
@@ -182,7 +178,7 @@ class NewShare(Estimate):
 
 
 def new_share(dist: Estimate, size: float, weights: tuple[float, float] = (1.0, 1.0)) -> Estimate:
-    """A number of `size` samples with this distribution, for new samples; a middle stays one.
+    """A number of `size` samples with this distribution, for new samples; `middle` is kept.
 
     With `weights` it is u s / (u s + v (1 - s)) of a share s of so many samples.
     """
@@ -206,13 +202,8 @@ def new_shares(
     return np.where(np.isnan(shares), np.nan, drawn)
 
 
-def class_shares(
-    counts: Num[np.ndarray, "draws classes"],
-) -> list[Estimate]:
-    """Share of each class among new samples, by draws of how many samples at hand are of it.
-
-    Means are those of the samples at hand, so that they add up to one.
-    """
+def class_shares(counts: Num[np.ndarray, "draws classes"]) -> list[Estimate]:
+    """Share of each class among new samples, by draws of its count; means add up to one."""
     number, dists = float(counts[0].sum()), []
     for column in counts.T:
         hits, times = np.unique(column, return_counts=True)
@@ -221,11 +212,9 @@ def class_shares(
 
 
 def new_tables(
-    counts: Num[np.ndarray, "draws classes symbols"],
-    key: Key,
-    prior: Float[np.ndarray, "classes symbols"] | None = None,
+    counts: Counts, key: Key, prior: Float[np.ndarray, "classes symbols"] | None = None
 ) -> Float[np.ndarray, "draws classes symbols"]:
-    """For each table the one of as many samples by cell probabilities drawn from Dirichlet(counts + prior).
+    """For each table one of as many new samples, cell probabilities drawn from Dirichlet(counts + prior).
 
     The prior's weights, if None, add up to one: half of it on right answers where symbols are classes.
     """
@@ -240,7 +229,7 @@ def new_tables(
 
 
 class Ratio(NamedTuple):
-    """A metric that is u hits / (u hits + v misses): which cells are hits and misses, and (u, v)."""
+    """A metric u hits / (u hits + v misses): cells of hits and of misses, and (u, v)."""
 
     hits: Float[np.ndarray, "classes symbols"]
     misses: Float[np.ndarray, "classes symbols"]
@@ -248,7 +237,7 @@ class Ratio(NamedTuple):
 
 
 def as_ratio(metric: Metric, shape: tuple[int, int]) -> Ratio | None:
-    """The metric in these terms, or None."""
+    """The metric as a `Ratio`, or None."""
     if not (metric.is_ratio or metric.joint is not None) or metric.difference:
         return None
     above, below = metric.terms(np.ones(shape))
@@ -261,7 +250,7 @@ def as_ratio(metric: Metric, shape: tuple[int, int]) -> Ratio | None:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class NewSamples(TablePosterior):
-    """Metrics for new samples, of which `in_sample` has the counts of those at hand; cells count these."""
+    """Metrics for new samples; `in_sample` has the counts of the samples at hand, as `cells` do."""
 
     in_sample: TablePosterior
     key: Any = field(default=0)
@@ -272,7 +261,7 @@ class NewSamples(TablePosterior):
         return self.in_sample.shape
 
     def estimate(self, metric: str | Metric) -> Estimate:
-        """Distribution of a metric for new samples; undefined as often as it is for these."""
+        """Distribution of a metric for new samples; undefined as often as for these."""
         metric, table = self.metric(metric), self.in_sample
         ratio = as_ratio(metric, self.shape)
         if ratio is None:
@@ -292,7 +281,7 @@ class NewSamples(TablePosterior):
 
     @cached_property
     def _drawn(self) -> TablePosterior:
-        """Draws of tables of new samples; of base models, draws of each."""
+        """Draws of tables of new samples; of a predictive table, draws of each of its estimates."""
         by_model = getattr(self.in_sample, "by_model", None)
         if by_model is None:
             return TableDraws(self.draws(stream(self.key, "tables of new samples"), _DRAWS))

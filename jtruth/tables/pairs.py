@@ -1,9 +1,9 @@
 """Several classifiers at once: the tuple of their predictions is the symbol of the count table.
 
-Classifiers are judged on the same samples and by the same labels, so a difference is known better than either
-metric. The table of one classifier is the sum over the predictions of all others. Only tuples that occur get
-a column of their own; all others are one last column that is always empty. The prior of a row is Dirichlet
-with the product of what each classifier alone would get, as in `evaluate`.
+Classifiers are judged on the same samples and labels, so their difference is known better than either metric.
+The table of one classifier is the sum over the predictions of all others. Only tuples that occur have a
+column; all others share a last one that is always empty. The prior of a row is Dirichlet with the product of
+the shares that each classifier alone would get, as in `evaluate`.
 """
 
 from dataclasses import dataclass
@@ -26,16 +26,18 @@ from jtruth.tables.new_samples import new_tables
 from jtruth.tables.posterior import TableDraws
 
 Number = float | int
-_MOST_LAID = 64  # tuples that get a column of their own whether they occur or not
+Counts = Num[np.ndarray, "draws classes symbols"]
+Deciding = Float[np.ndarray, "3 classes symbols"]
+_MOST_LAID = 64  # tuples, up to which all have a column for new samples
 _TABLES, _MOST_CELLS = 16_000, 4_000_000  # of new samples
 _RIGHT_WHERE_ALIKE = (0.0, 0.25, 0.5, 0.75, 1.0)  # share of the predictions that are alike
 
 
 class Tuples(NamedTuple):
-    """What each symbol says: the class that every classifier predicts; -1 where it says nothing of one.
+    """The class that every classifier predicts, by symbol; -1 where a symbol is not about it.
 
-    Symbols that are a group of samples and the class predicted there (`group_symbols`) say something of one
-    "classifier" only: each group has a table of its own, which is a part of the whole one.
+    Symbols that are a group of samples and the predicted class (`group_symbols`) are about one "classifier"
+    each: every group has a table of its own, a part of the whole one.
     """
 
     predicted: Int[np.ndarray, "tuples classifiers"]
@@ -48,12 +50,12 @@ class Tuples(NamedTuple):
 
     @property
     def apart(self) -> bool:
-        """Whether each symbol is of one classifier, or group, only."""
+        """Whether each symbol is about one classifier, or group, only."""
         return bool((self.predicted < 0).any())
 
     @property
     def num_empty(self) -> int:
-        """Last symbols, which stand for the tuples that do not occur."""
+        """Number of last symbols, for tuples that do not occur."""
         if self.apart or len(self.predicted) == self.num_classes**self.num_classifiers:
             return 0
         return 2 if len(self.predicted) + 1 == self.num_classes else 1
@@ -92,7 +94,7 @@ class Tuples(NamedTuple):
         return one_of._replace(joint=np.pad(laid, ((0, 0), (0, 0), (0, self.num_empty))))
 
     def difference(self, metric: Metric, first: int, second: int) -> Metric:
-        """What the first classifier has more of than the second.
+        """The metric of the first classifier minus that of the second.
 
         Where both ratios have one denominator (accuracy, recall) the difference is a ratio of two sums too,
         and its terms are exact.
@@ -109,12 +111,10 @@ class Tuples(NamedTuple):
             return found
         return found._replace(joint=np.stack([one.joint[0] - two.joint[0], one.joint[1]]))
 
-    def decided(
-        self, metric: Metric, first: int, second: int
-    ) -> Float[np.ndarray, "3 classes symbols"] | None:
-        """Cells below the line of a metric in which only the first classifier is right, only the second, all.
+    def decided(self, metric: Metric, first: int, second: int) -> Deciding | None:
+        """Cells of a metric's denominator in which only the first classifier is right, only the second, all.
 
-        None of a metric whose ratios differ below the line (precision, F1), or that is no ratio.
+        None where the denominators differ (precision, F1), or the metric is no ratio.
         """
         joint = self.difference(metric, first, second).joint
         if joint is None or not (np.isin(joint[0], (-1, 0, 1)).all() and np.isin(joint[1], (0, 1)).all()):
@@ -122,10 +122,8 @@ class Tuples(NamedTuple):
         above = -joint[0] if smaller_is_better(metric) else joint[0]
         return np.stack([above > 0, above < 0, joint[1] > 0]).astype(np.float64)
 
-    def all_tuples(
-        self, counts: Num[np.ndarray, "draws classes symbols"]
-    ) -> "tuple[Tuples, Num[np.ndarray, 'draws classes all_symbols']]":
-        """The same with a column for tuples that do not occur, where these are few: new samples may."""
+    def all_tuples(self, counts: Counts) -> "tuple[Tuples, Num[np.ndarray, 'draws classes all_symbols']]":
+        """The same with a column for tuples that do not occur, where these are few: for new samples."""
         number = self.num_classes**self.num_classifiers
         if self.apart or number > _MOST_LAID:
             return self, counts
@@ -136,14 +134,14 @@ class Tuples(NamedTuple):
         return Tuples(every.astype(np.int64), self.num_classes), laid
 
     def same(self, first: int, second: int) -> bool:
-        """Whether two classifiers predict the same wherever somebody predicts."""
+        """Whether two classifiers have equal predictions."""
         return bool((self.predicted[:, first] == self.predicted[:, second]).all())
 
     def most(self, metric: Metric, first: int, second: int, sizes: Int[np.ndarray, " symbols"]) -> float:
-        """The largest difference, either way, if wherever two predictions differ one of them is always right.
+        """The largest absolute difference, if one of two different predictions is always right.
 
-        `sizes` are the samples of each symbol. What the classes are where both say the same does not cancel
-        in a metric such as F1: the largest over shares of these predictions that are right is taken.
+        `sizes` are the samples of each symbol. Equal predictions do not cancel in a metric such as F1:
+        several shares of right ones are tried.
         """
         found, difference = [0.0], self.difference(metric, first, second)
         alike = (self.predicted[:, first] == self.predicted[:, second])[:, None]
@@ -161,7 +159,7 @@ class Tuples(NamedTuple):
 def tuples(
     predictions: Int[np.ndarray, "classifiers samples"], num_classes: int
 ) -> tuple[Int[np.ndarray, " samples"], Tuples]:
-    """The symbol of every sample, and what the symbols say.
+    """The symbol of every sample, and the meaning of the symbols.
 
     Raises:
         ValueError: fewer than one classifier or sample.
@@ -176,7 +174,7 @@ def tuples(
 
 
 def group_symbols(num_groups: int, num_classes: int) -> Tuples:
-    """What symbols say that are a group g and a predicted class u, numbered g C + u."""
+    """Symbols that are a group g and a predicted class u, numbered g C + u."""
     groups, classes = np.divmod(np.arange(num_groups * num_classes), num_classes)
     return Tuples(np.where(groups[:, None] == np.arange(num_groups), classes[:, None], -1), num_classes)
 
@@ -186,28 +184,25 @@ def smaller_is_better(metric: Metric) -> bool:
     return isinstance(metric.entry, LinearRatio | OfTable) and metric.entry.smaller_is_better
 
 
-def new_by_tuples(
-    counts: Num[np.ndarray, "draws classes symbols"], what: Tuples, key: Key
-) -> tuple[TableDraws, Tuples]:
+def new_by_tuples(counts: Counts, what: Tuples, key: Key) -> tuple[TableDraws, Tuples]:
     """Tables of new samples, cells Dirichlet(counts + a part of half a sample a class), and their symbols.
 
-    A classifier's own cells have together the weights that `new_tables` gives them.
+    A classifier's own cells sum to the weights of `new_tables`.
     """
     what, laid = what.all_tuples(counts)
     copies = max(min(_TABLES // len(laid), _MOST_CELLS // laid.size), 1)
-    return TableDraws(
-        new_tables(laid.repeat(copies, axis=0), key, what.prior(1 / what.num_classes, 0.5))
-    ), what
+    prior = what.prior(1 / what.num_classes, 0.5)
+    return TableDraws(new_tables(laid.repeat(copies, axis=0), key, prior)), what
 
 
 class Decided(NamedTuple):
-    """On how many of the samples at hand one of two classifiers is right where the other is wrong."""
+    """On how many of these samples one of two classifiers is right where the other is wrong."""
 
     first: DrawsEstimate
     second: DrawsEstimate
     size: float  # samples that the metric is about, on average
     metric: str
-    same: bool  # whether both say the same of every sample
+    same: bool  # whether all predictions are equal
 
     __repr__ = one_line
 
@@ -231,17 +226,15 @@ class NewDifference(DrawsEstimate):
         return self.equal_tails(level)
 
     def p_above(self, limit: float, *, strict: bool = False) -> float:
-        """P(difference >= limit), of 0 without Monte Carlo error."""
+        """P(difference >= limit), at 0 without Monte Carlo error."""
         return self.above if limit == 0 else super().p_above(limit, strict=strict)
 
 
-def new_difference(
-    table: TableDraws, cells: Float[np.ndarray, "3 classes symbols"], sign: Number = 1
-) -> DrawsEstimate:
+def new_difference(table: TableDraws, cells: Deciding, sign: Number = 1) -> DrawsEstimate:
     """Paired difference for new samples, given the `cells` in which only one of two is right (`decided`).
 
-    With f of n where only the first is right, s where only the second, the chances of these two, of both and
-    of neither are Dirichlet(counts + 1/2): the share of samples that decide is r ~ Beta(f + s + 1,
+    With f of n where only the first is right and s where only the second, the probabilities of these two, of
+    both and of neither are Dirichlet(counts + 1/2): the share of samples that decide is r ~ Beta(f + s + 1,
     n - f - s + 1), the first's part of them q ~ Beta(f + 1/2, s + 1/2), and the difference r (2 q - 1).
     """
     counted = table.counted(cells[0], cells[1])
@@ -249,9 +242,8 @@ def new_difference(
         return DrawsEstimate(np.full(1, np.nan))
     above = float(counted[2] @ betainc(*(n + 0.5 for n in (counted[1], counted[0])), 0.5))
     points = lattice(table.shape[1] + 3)[:, -2:]  # those before them may have made the tables
-    first, second, size = np.einsum("dcs,kcs->kd", table.counts, cells)[
-        :, np.arange(len(points)) % len(table.counts)
-    ]
+    drawn = np.arange(len(points)) % len(table.counts)
+    first, second, size = np.einsum("dcs,kcs->kd", table.counts, cells)[:, drawn]
     part = betaincinv(first + 0.5, second + 0.5, points[:, 0])
     reach = betaincinv(first + second + 1, size - first - second + 1, points[:, 1])
     draws = np.where(size > 0, sign * reach * (2 * part - 1), np.nan)

@@ -1,7 +1,9 @@
-"""How good is my classifier? Posteriors of its metrics, given a log-likelihood of the labels and a prior."""
+"""Posteriors of a classifier's metrics, given a log-likelihood of the labels and a class prior."""
 
 from jtruth.tables.metrics import METRICS, binary_counts, named_metric
-from jtruth.testing.baselines import labeler_metrics, lehner_accuracy, weighted_vote_accuracy
+from jtruth.testing.baselines import labeler_metrics
+from jtruth.testing.baselines import lehner_accuracy as lehner_accuracy  # for benchmarks/_papers alone
+from jtruth.testing.baselines import weighted_vote_accuracy as weighted_vote_accuracy
 from jtruth.testing.binary.batch import exact_batch, exact_counts
 from jtruth.testing.binary.chain import symbol_chain
 from jtruth.testing.binary.empirical_bayes import (
@@ -12,9 +14,6 @@ from jtruth.testing.binary.empirical_bayes import (
     precision_recall_density,
     ratio_step,
     roc_density,
-)
-from jtruth.testing.binary.empirical_bayes import (
-    normal_law as normal_law,
 )
 from jtruth.testing.binary.exact import exact_posterior
 from jtruth.testing.binary.operating_point import BetaPrior, collapse
@@ -29,7 +28,7 @@ __all__ = [
     "METRICS", "BetaPrior", "Consolidated", "CountDraws", "binary_counts", "binary_posterior", "collapse",
     "consolidate", "count_draws", "count_posterior", "curve_density", "curves_at_thresholds",
     "estimate_counts", "exact_batch", "exact_counts", "exact_posterior", "exact_step", "iterate",
-    "labeler_metrics", "lehner_accuracy", "log_odds_of", "moments", "multiclass_posterior",
+    "labeler_metrics", "log_odds_of", "moments", "multiclass_posterior",
     "named_metric", "normal_posterior", "precision_recall_density", "ratio_step", "resampled_table",
-    "roc_density", "symbol_chain", "weighted_vote_accuracy",
+    "roc_density", "symbol_chain",
 ]  # fmt: skip

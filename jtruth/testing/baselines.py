@@ -1,16 +1,16 @@
-"""What people do instead: rivals of the posterior, kept for comparison (Su 2.6 and Table 4).
+"""Alternatives to the posterior, for comparison (Su 2.6 and Table 4).
 
 - `labeler_metrics`: each labeler's labels taken as the truth on the samples that the labeler labelled, then
   merged by mean or by the geometric median (the second suboptimal method).
 - `carlotto_accuracy`: accuracy against the truth from accuracy against labels of a known accuracy.
-- `prior_marginal_table`: the paper's formula of 2.6.2, which averages over the PRIOR of the operating point
-  and is not Bayes' rule; kept to reproduce Table 10.
-- `lehner_accuracy`: labelers of ONE accuracy p agree with each other in A = p^2 + (1 - p)^2 / (C - 1) of all
-  pairs, so A says p, and p how probable the best class of each sample is.
-- `weighted_vote_accuracy`: the classifier votes with the labelers, votes weigh C w - 1 where w is the share
-  of a rater's votes that won, and so on until nothing changes.
+- `prior_marginal_table`: the formula of 2.6.2, which averages over the PRIOR of the operating point instead
+  of applying Bayes' rule (Table 10).
+- `lehner_accuracy`: labelers of ONE accuracy p agree in p^2 + (1 - p)^2 / (C - 1) of all pairs, which
+  determines p, and p the probability of the best class of each sample.
+- `weighted_vote_accuracy`: the classifier votes with the labelers. Votes weigh C w - 1, where w is the share
+  of a rater's votes that won, until nothing changes.
 
-The last two take all raters to err independently, with errors spread evenly over the wrong classes.
+The last two assume that all raters err independently, with errors spread evenly over the wrong classes.
 """
 
 from typing import Any, NamedTuple
@@ -46,7 +46,7 @@ class LabelerMetrics(NamedTuple):
 
 
 def labeler_metrics(y_pred: Int[np.ndarray, " samples"], labels: Any) -> LabelerMetrics:
-    """Metrics against every labeler's own labels (binary `Labels`), their mean and geometric median.
+    """Compute metrics against every labeler's own labels, their mean and geometric median.
 
     Raises:
         ValueError: labels of more than two classes, or predictions that are not 0 or 1 for each sample.
@@ -69,14 +69,14 @@ def labeler_metrics(y_pred: Int[np.ndarray, " samples"], labels: Any) -> Labeler
 
 
 def carlotto_accuracy(apparent: float, label_accuracy: float, num_classes: int) -> float:
-    """Carlotto's (2009) rough estimate of accuracy: Lam & Stork (2) for two classes.
+    """Rough estimate of accuracy by Carlotto (2009): Lam & Stork (2) for two classes.
 
-    The inverse of how often predictions and labels that err independently agree, with their errors spread
-    evenly over the wrong classes, a b + (1 - a)(1 - b)/(C - 1), from the share of predictions that agree with
-    their label and that of labels that are right. Outside [0, 1] where no accuracy explains the two.
+    Inverts a b + (1 - a)(1 - b)/(C - 1), the share of predictions that agree with their label, where
+    `label_accuracy` is the share of right labels and errors are independent and spread evenly over the wrong
+    classes. The result lies outside [0, 1] where no accuracy explains the agreement.
 
     Raises:
-        ValueError: rates outside [0, 1], or labels at chance, which say nothing.
+        ValueError: rates outside [0, 1], or labels no better than random ones.
 
     >>> round(carlotto_accuracy(0.77, 0.9, 4), 4)
     0.85
@@ -91,7 +91,7 @@ def carlotto_accuracy(apparent: float, label_accuracy: float, num_classes: int) 
 
 
 def geometric_median(points: Float[np.ndarray, "points axes"]) -> Float[np.ndarray, " axes"]:
-    """Point with the least sum of distances to `points` (Vardi and Zhang 2000, who treat visited points).
+    """Point with the least sum of distances to `points` (Vardi and Zhang 2000).
 
     Raises:
         RuntimeError: not converged to 1e-14 of the spread in 10 000 steps.
@@ -117,7 +117,7 @@ def geometric_median(points: Float[np.ndarray, "points axes"]) -> Float[np.ndarr
 
 
 def prior_marginal_table(data: LogOdds) -> CountTable:
-    """Su 2.6.2 as printed: tables given (p_D, p_FA), averaged over a uniform prior, unweighted by the data.
+    """Su 2.6.2 as printed: tables given (p_D, p_FA), averaged over a uniform prior.
 
     `log_evidence` is NaN: the formula has none.
     """
@@ -138,13 +138,12 @@ def lehner_accuracy(y_pred: Int[np.ndarray, " samples"], labels: Any) -> float:
 
     Source: Estimating the accuracy of automated classification systems using only expert ratings that are
     less accurate than the system, J. Modern Applied Statistical Methods 14(1), 13. Samples without labels,
-    and those whose best class is no more probable than chance (a tie of two), say nothing and are left out.
-
-    The estimate is outside [0, 1] where no accuracy explains how often they agree.
+    and those without a most probable class, are left out. The estimate lies outside [0, 1] where no accuracy
+    explains the agreement.
 
     Raises:
-        ValueError: no two labels of one sample, labelers who agree no more often than by chance, or a class
-            given less often than errors alone would give it.
+        ValueError: no two labels of one sample, labelers who agree no more often than random labels, or a
+            class with fewer labels than errors alone would give it.
 
     >>> z = np.array([[1, 1, 1], [0, 0, 0], [1, 1, 0], [0, 0, 1], [1, 1, 1], [0, 0, 0]])
     >>> round(lehner_accuracy(np.array([1, 0, 1, 0, 1, 1]), Labels.from_matrix(z, 2)), 3)
@@ -180,13 +179,13 @@ def labeler_accuracy_by_agreement(votes: Float[np.ndarray, "samples classes"]) -
 
 
 def _class_probabilities(votes: np.ndarray, right: float) -> np.ndarray:
-    """p(class | votes) of labelers who are right with this probability, at the shares that they imply."""
-    classes, shares_given = votes.shape[1], votes.sum(axis=0) / votes.sum()
-    shares = ((classes - 1) * shares_given - (1 - right)) / (classes * right - 1)
+    """p(class | votes) of labelers of this accuracy, at the class shares that they imply."""
+    classes, label_shares = votes.shape[1], votes.sum(axis=0) / votes.sum()
+    shares = ((classes - 1) * label_shares - (1 - right)) / (classes * right - 1)
     if shares.min() < 0:
         k = int(shares.argmin())
         raise ValueError(
-            f"class {k} has {100 * shares_given[k]:.1f} % of the labels, but errors alone would give it "
+            f"class {k} has {100 * label_shares[k]:.1f} % of the labels, but errors alone would give it "
             f"{100 * (1 - right) / (classes - 1):.1f} %: this contradicts labelers of one accuracy with even "
             "errors; learn a matrix for each (fit_dawid_skene)"
         )
@@ -228,7 +227,7 @@ def weighted_vote_accuracy(y_pred: Int[np.ndarray, " samples"], labels: Any) -> 
 
 
 def _checked(y_pred: Any, labels: Any) -> tuple[np.ndarray, Labels]:
-    """Predictions as an array, one class for each sample."""
+    """Predictions as an array of classes, one for each sample."""
     if not isinstance(labels, Labels):
         raise ValueError(f"labels is a {type(labels).__name__}; give jt.Labels")
     y_pred = np.asarray(y_pred)

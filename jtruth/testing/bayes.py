@@ -2,12 +2,9 @@
 
     K[c] ~ Dirichlet(alpha[c]),   p(y_pred_i | z_i) = sum_c rho_i(c) K[c, y_pred_i]
 
-with rho_i(c) = p(y_i = c | z_i) of (21). Metrics follow: given a draw of the parameters the classes y_i are
-independent with the distribution (10) = (25), a draw of them gives a count table, and metrics are functions
-of it.
-
-`exact.count_table` has no Monte Carlo error and `count_posterior` is faster: this model is here to be read,
-changed and put into a larger one.
+with rho_i(c) = p(y_i = c | z_i) of (21). Given a draw of K the classes y_i are independent with the
+distribution (10) = (25); a draw of them gives a count table. `exact.count_table` has no Monte Carlo error and
+`count_posterior` is faster: use this model as a part of a larger one.
 """
 
 from typing import Any
@@ -33,7 +30,7 @@ def testing_model(
     weight: Float[Array, " samples"],
     alpha: Float[Array, "classes symbols"],
 ) -> None:
-    """Rows of K ~ Dirichlet(alpha); log p(y_i = c | z_i) with weights of merged samples."""
+    """NumPyro model: rows of K ~ Dirichlet(alpha), log p(y_i = c | z_i) weighted by multiplicity."""
     classifier = numpyro.sample("classifier", dist.Dirichlet(alpha).to_event(1))
     with numpyro.plate("predictions", log_rho.shape[0]), numpyro.handlers.scale(scale=weight):
         p = jnp.exp(log_rho) @ jnp.asarray(classifier)
@@ -68,9 +65,9 @@ def multiclass_nuts(
     key: Any,
     settings: NutsSettings = NutsSettings(),
 ) -> multiclass.CountDraws:
-    """Posterior of the count table by `testing_model`, rows of K uniform however many classes there are.
+    """Posterior of the count table by `testing_model`, rows of K uniform.
 
-    It has converged with split R-hat below 1.01 and ESS of 100 a chain, for every parameter and every cell.
+    Converged means split R-hat below 1.01 and an ESS of 100 a chain for every parameter and every cell.
 
     Args:
         log_likelihood, prior, y_pred: see `count_posterior`.
@@ -81,7 +78,7 @@ def multiclass_nuts(
     distribution = multiclass.class_dist(log_lik, prior)
     model, observed = multiclass.table_problem(distribution, y, concentration, learned=False)
     log_rho, symbol, weight = observed.offset.T, observed.symbols[0].indices, observed.multiplicity
-    # Rows of weight 0 round up: data of about the same size share a compiled program.
+    # Padding with rows of weight 0 lets data of about the same size share a compiled program.
     step = max(1 << (weight.size.bit_length() - 3), 1) if weight.size > 4 else 1
     pad = (0, -weight.size % step)
     log_rho = np.pad(log_rho, (pad, (0, 0)), constant_values=-np.log(log_rho.shape[1]))

@@ -1,4 +1,4 @@
-"""One data set in, the posterior of its metrics out: the methods of Su under their names.
+"""Posterior of the metrics of one data set, by the methods of Su under their names.
 
 Two classes (2.1-2.6):
 
@@ -15,13 +15,13 @@ Any number of classes (2.7), where K is the operating matrix:
 
 "bayes"             draws from the exact posterior; K is integrated out (default)
 "sampling"          Algorithm 4: K by sampling, then plugged in; normal distributions (2.7.2)
-"exact_means"       what "sampling" tends to with many draws, without sampling; exact distributions given K
+"exact_means"       the limit of "sampling" for many draws; exact distributions given K
 "plug_in"           K by EM (expected counts divided by their row sums); exact distributions given K
 "labels"            multi-class Algorithm 3: hard labels; no uncertainty
 "no_predictions"    predictions not exploited (K uniform); exact distributions given it
 
-Plugging in leaves out that the point or K is itself uncertain: intervals are too short where a class is rare
-or the labels are poor.
+Plugging in ignores the uncertainty of the point or of K: intervals are too short where a class is rare or the
+labels are poor.
 """
 
 from collections.abc import Sequence
@@ -40,9 +40,8 @@ from jtruth._random import as_key, seeded, stream
 from jtruth._validation import choose
 from jtruth.stats.estimates import Estimate
 from jtruth.stats.ratio_of_normals import MEANS
-from jtruth.tables.joint import JointDensity, JointEstimate
 from jtruth.tables.metrics import Metric, named_metric
-from jtruth.tables.posterior import TableDraws, TablePosterior
+from jtruth.tables.posterior import JointDensity, JointEstimate, TableDraws, TablePosterior
 from jtruth.testing import steps
 from jtruth.testing.baselines import prior_marginal_table
 from jtruth.testing.binary import empirical_bayes as eb
@@ -69,14 +68,12 @@ _PRIOR_MARGINAL = "The baseline prior_marginal weights operating points by their
 class Tested(NamedTuple):
     """Posterior of the count table of one data set by one method.
 
-    `estimate` and `joint` take names of metrics with the names of the classes in them; everything else is
-    asked of `table`.
+    `estimate` and `joint` take names of metrics with the names of the classes in them; `table` has the rest.
     """
 
     method: str
     table: TablePosterior
-    # of steps or draws: converged, num_steps, path
-    fit: steps.FixedPoint | CountDraws | None
+    fit: steps.FixedPoint | CountDraws | None  # with `converged`
     log_evidence: float  # log p(y_pred | z): operating point integrated out, or plugged in; NaN if neither
     warnings: tuple[str, ...]
     classes: tuple[str, ...] = ("0", "1")  # names of the rows of the table
@@ -106,7 +103,7 @@ def binary_posterior(
     mean: str | None = None,
     key: Any = None,
 ) -> Tested:
-    """Posterior of the metrics by a named method.
+    """Posterior of the metrics of two classes by a named method.
 
     Args:
         log_odds: (samples,) logit p(y_i = 1 | z_i), float64, +-inf where certain.
@@ -115,7 +112,7 @@ def binary_posterior(
         point: an operating point (p_D, p_FA) to plug in, for the methods that would look for one;
             "empirical_bayes" has the joint posteriors (17) and (18) there.
         mean: of the ratios in Algorithm 1, "second_order" if None; see `jtruth.stats.ratio_mean`.
-        key: of whatever is drawn: a whole number or a JAX key; 0 if None.
+        key: a whole number or a JAX key; 0 if None.
 
     Raises:
         ValueError: unknown names, a point that is not inside (0, 1), or a `point` or `mean` that the method
@@ -137,7 +134,7 @@ def binary_posterior(
 
 
 def _check_plugged_in(method: str, point: Any, mean: str | None) -> None:
-    """A ValueError for a point that is none, or for what a method does not use."""
+    """Refuse an invalid point, and options that the method does not use."""
     if point is not None and method in ("bayes", "no_predictions", "prior_marginal"):
         raise ValueError(f"method={method!r} uses no operating point; leave out point={point}")
     if point is not None and not (np.shape(point) == (2,) and all(0 < p < 1 for p in point)):
@@ -148,17 +145,17 @@ def _check_plugged_in(method: str, point: Any, mean: str | None) -> None:
 
 
 def _plugged_in(
-    data: LogOdds, log_odds: Any, y_pred: Any, method: str, key: Any, given: Any, mean: str | None
+    data: LogOdds, log_odds: Any, y_pred: Any, method: str, key: Any, at: Any, mean: str | None
 ) -> Tested:
-    """The operating point, given or by an iteration, and what follows there."""
+    """The operating point, as passed or by an iteration, and the posterior given it."""
     with jax.enable_x64(True):
         x, y, weight = jnp.asarray(log_odds, jnp.float64), jnp.asarray(y_pred, jnp.int32), None
         if method in ("empirical_bayes", "exact_means") and max(side.x.size for side in data) >= FROM_VALUES:
             x, y, weight = map(jnp.asarray, merged_samples(on_grid(data)))
         fit = None
-        if given is None:
+        if at is None:
             fit = jax.tree.map(np.asarray, _fit(key, x, y, weight, method=method, mean=mean or MEANS[0]))
-        point = jnp.asarray(given if fit is None else fit.value, jnp.float64)
+        point = jnp.asarray(at if fit is None else fit.value, jnp.float64)
         exact = table = dist_at(data, *map(float, point))
         if method in ("labels", "sampling"):
             table = _drawn(
@@ -180,7 +177,7 @@ def multiclass_posterior(
     method: str = "bayes",
     classes: Sequence[Any] | None = None,
 ) -> Tested:
-    """Posterior of the metrics by a named method.
+    """Posterior of the metrics of any number of classes by a named method.
 
     Args:
         log_likelihood: (samples, classes), log p(z_i | y_i = c); a known class is a row with 0 and -inf.
@@ -192,13 +189,12 @@ def multiclass_posterior(
     Raises:
         ValueError: bad prior, predictions or sizes, or impossible samples.
 
-    Example:
-        >>> import jax, numpy as np
-        >>> log_lik = np.log([[.8, .1, .1], [.1, .8, .1], [.1, .1, .8], [.8, .1, .1]])
-        >>> prior, y_pred, key = np.full(3, 1 / 3), np.array([0, 1, 2, 1]), jax.random.key(0)
-        >>> found = multiclass_posterior(log_lik, prior, y_pred, key=key, method="exact_means")
-        >>> print(f"{found.estimate('accuracy').mean:.3f}")
-        0.799
+    >>> import jax, numpy as np
+    >>> log_lik = np.log([[.8, .1, .1], [.1, .8, .1], [.1, .1, .8], [.8, .1, .1]])
+    >>> prior, y_pred, key = np.full(3, 1 / 3), np.array([0, 1, 2, 1]), jax.random.key(0)
+    >>> found = multiclass_posterior(log_lik, prior, y_pred, key=key, method="exact_means")
+    >>> print(f"{found.estimate('accuracy').mean:.3f}")
+    0.799
     """
     must_be_concrete("multiclass_posterior", PURE, log_likelihood, prior, y_pred)
     choose("method", method, MULTICLASS_METHODS)
@@ -248,7 +244,7 @@ _draw = jax.jit(steps.draw_tables, static_argnames="num_draws")
 
 
 def _drawn(method: str, key: Any, log_rho: Array, y_pred: Array, confusion: Array, num: int) -> TableDraws:
-    """Tables of `num` label vectors drawn from (25), or for "labels" that of the most probable labels."""
+    """Tables of `num` label vectors drawn from (25); for "labels" that of the most probable labels."""
     if method == "labels":
         return TableDraws(np.asarray(steps.labels_table(log_rho, y_pred, confusion)[None], np.int64))
     return TableDraws(np.asarray(_draw(key, log_rho, y_pred, confusion, num_draws=num), np.int64))
@@ -260,13 +256,13 @@ def _warnings(method: str, fit: Any, what: str) -> tuple[str, ...]:
     first = f"The intervals treat the operating {what} as known and are too narrow; method='bayes' does not."
     if method == "labels":
         first = "method='labels' takes its label estimates as true, so it has no uncertainty."
-    if fit is None or bool(fit.converged):  # a point that was given needs no steps
+    if fit is None or bool(fit.converged):
         return (first,)
     return (first, f"The operating {what} did not converge in {int(fit.num_steps)} steps.")
 
 
 def converged_or_not(draws: CountDraws) -> tuple[str, ...]:
-    """What is to be said of draws that did not converge; nothing of good ones."""
+    """A warning for draws that did not converge."""
     if draws.converged:
         return ()
     return (

@@ -1,19 +1,17 @@
 """Any number of classes: posterior of the count table, and of metrics given the matrix (Su 2.7).
 
-**The exact posterior** (`count_posterior`). n[c, u] counts the samples of true class c that were predicted u;
-a symbol u need not be a class. Given labels z of known noise, a class prior and a prior of the rows of K,
-p(n, K | y_pred, z) is sampled by Gibbs on the engine of `jtruth.latent`: y given K by (25), K given y
-conjugate. The log-likelihood of the labels is the offset of the states, and the classifier is the only rater.
-For Dirichlet rows with alpha >= 1 the likelihood of K with y summed out is log-concave: one mode, in which
-chains cannot stick. For three classes and more rows are alike (`jtruth.latent.models.alike`). Draws of two
-classes are independent ones of the exact chain (`binary.chain`), up to 20 000 samples.
+`count_posterior` samples p(n, K | y_pred, z), where n[c, u] counts the samples of true class c that were
+predicted u. It runs Gibbs sampling on the engine of `jtruth.latent`: y given K by (25), K given y conjugate.
+The log-likelihood of the labels is the offset of the states, and the classifier is the only rater. For
+Dirichlet rows with alpha >= 1 the likelihood of K with y summed out is log-concave: it has one mode. Three or
+more classes have rows with a common prior (`jtruth.latent.models.alike`). Two classes have independent draws
+of the exact chain (`binary.chain`), up to 20 000 samples.
 
-**Given K** (`GivenMatrix`, 2.7.2) the classes are independent with the density (25). So accuracy and every
-element of the table are sums of independent coin flips, and whatever looks at one class only is a function of
-two such sums: A, the samples of class l among those predicted n, and B, those among the others. `normal`
-replaces the sums by normal variables, as the paper does, and ratios by ratios of normals. Metrics of several
-classes (macro averages, kappa, MCC) have no closed distribution given K and are taken from joint draws. Host
-side, float64.
+`GivenMatrix` is 2.7.2. Given K the classes are independent with the density (25), so accuracy and the cells
+of the table are sums of independent coin flips. A metric of one class l is a function of two such sums: A,
+the samples of class l among those predicted n, and B, those among the others. `normal` makes the sums normal
+and ratios ratios of normals, as the paper does. Metrics of several classes (macro averages, kappa, MCC) have
+no closed distribution given K and use joint draws. Host side, float64.
 """
 
 from typing import Any
@@ -42,7 +40,7 @@ from jtruth.testing.binary.operating_point import collapse
 
 _SMALLEST_ALPHA = 1e-2  # below, single probabilities underflow
 _MANY_CELLS = 1000  # of a table, from which draws are thinned to the effort's `max_bytes`
-# Tables forget where they were in a few sweeps, and EM starts them at the only mode.
+# Tables mix in a few sweeps, and EM starts them at the only mode.
 EFFORT = Effort(burn_in=50, min_sweeps=2000)
 _CHAIN_DRAWS, _CHAIN_SAMPLES = 4000, 20_000  # of two classes; the chain's time grows with samples squared
 PURE = "jtruth.testing.count_draws, or exact_counts for two classes"
@@ -52,30 +50,29 @@ _EXACT = 2**24  # counts below are exact in float32, which thinned draws are kep
 class CountDraws(TableDraws):
     """Draws from the posterior of the count table n and of the operating matrix K, chain after chain.
 
-    `rhat` and `ess` are those of every cell of the table, NaN for a cell that never changes; `converged` is
-    about what metrics are made of: every cell, or of many classes the diagonal and the size of every class.
-    Independent draws (two classes) are one chain, with R-hat NaN and as many effective draws as there are.
-    `num_sweeps` counts all sweeps of a chain, `num_chains` the chains.
+    `rhat` and `ess` have an entry for every cell, NaN where a cell never changes. `converged` looks at every
+    cell, or of many classes at the diagonal and the size of every class. Independent draws (two classes) are
+    one chain with R-hat NaN. `num_sweeps` counts all sweeps of a chain.
     """
 
     confusion: Float[np.ndarray, "draws classes symbols"]
     converged: bool
     num_chains: int
     num_sweeps: int
-    # Of rows that are alike: log prior of what they have in common, for `jtruth.stats.loo`.
+    # Log prior of the parameters that rows share, for `jtruth.stats.loo`.
     log_prior: Float[np.ndarray, " draws"] | None = None
     run: Any = None  # of NUTS, where the draws are by it
 
     @property
     def rhat(self) -> Float[np.ndarray, "classes symbols"]:
-        """Split R-hat of every cell; computed when asked for, which may take longer than sampling."""
+        """Split R-hat of every cell, computed on request: it may take longer than sampling."""
         if self.num_chains == 1:
             return np.full(self.counts.shape[1:], np.nan)
         return split_rhat(self._by_chain(), groups=4)
 
     @property
     def ess(self) -> Float[np.ndarray, "classes symbols"]:
-        """Effective sample size of every cell; computed when asked for."""
+        """Effective sample size of every cell, computed on request."""
         if self.num_chains == 1:
             return np.where(np.ptp(self.counts, axis=0) > 0, float(len(self.counts)), np.nan)
         return effective_sample_size(self._by_chain())
@@ -95,28 +92,26 @@ def count_posterior(
     alpha: Float[AnyArray, "classes symbols"] | float | int | None = None,
     effort: Effort = EFFORT,
 ) -> CountDraws:
-    """Draws of the count table and of K from their joint posterior.
+    """Draw the count table and K from their joint posterior.
 
     Args:
         log_likelihood: (samples, classes), log p(z_i | y_i = c); a known class is a row with 0 and -inf.
         prior: (classes,), sums to 1.
         y_pred: (samples,) predicted symbols 0..num_symbols-1.
-        key: of whatever is drawn: a whole number or a JAX key; 0 if None.
+        key: a whole number or a JAX key; 0 if None.
         num_symbols: number of symbols; the number of classes if None.
         alpha: concentration of the Dirichlet prior of each row of K, (classes, symbols) or one number. None:
-            rows that are alike, with nothing fixed, for three classes and more whose symbols are the classes;
-            otherwise 1.
+            1, or a learned common prior where three or more classes are the symbols.
         effort: when to stop.
 
     Raises:
         ValueError: bad prior, predictions, alpha or sizes, or samples that are impossible under every class.
 
-    Example:
-        >>> import jax, numpy as np
-        >>> log_lik = np.log([[.8, .1, .1], [.1, .8, .1], [.1, .1, .8], [.8, .1, .1]])
-        >>> found = count_posterior(log_lik, np.full(3, 1 / 3), np.array([0, 1, 2, 1]), key=jax.random.key(0))
-        >>> found.counts.shape[1:], found.converged, round(found.estimate("accuracy").mean, 1)
-        ((3, 3), True, 0.8)
+    >>> import jax, numpy as np
+    >>> log_lik = np.log([[.8, .1, .1], [.1, .8, .1], [.1, .1, .8], [.8, .1, .1]])
+    >>> found = count_posterior(log_lik, np.full(3, 1 / 3), np.array([0, 1, 2, 1]), key=jax.random.key(0))
+    >>> found.counts.shape[1:], found.converged, round(found.estimate("accuracy").mean, 1)
+    ((3, 3), True, 0.8)
     """
     must_be_concrete("count_posterior", PURE, log_likelihood, prior, y_pred, key)
     log_lik, prior, y, concentration = checked_inputs(log_likelihood, prior, y_pred, num_symbols, alpha)
@@ -156,7 +151,7 @@ def table_problem(
     *,
     learned: bool,
 ) -> tuple[LatentModel, Observed]:
-    """The engine's input: one rater, whose symbols are explained by class; equal samples merged."""
+    """The engine's input: one rater, the classifier; equal samples are merged."""
     classes, symbols = concentration.shape
     codes = [np.unique(column, return_inverse=True)[1] for column in log_rho.T]
     first, row, count = equal_rows(np.stack([*codes, y_pred], axis=1))
@@ -172,14 +167,14 @@ def table_problem(
 def draw_tables(
     problem: Problem, confusion: Float[np.ndarray, "draws classes symbols"], rng: np.random.Generator
 ) -> Int[np.ndarray, "draws classes symbols"]:
-    """A draw of all classes from (25) for each K, as count tables; `problem` is that of `table_problem`."""
+    """Count tables of classes drawn from (25) for each K; `problem` is that of `table_problem`."""
     p = state_probabilities(problem, log(confusion.reshape(len(confusion), -1)))
     tables = draw_counts(problem, p, rng)  # (symbols, classes, draws)
     return np.rint(tables.transpose(2, 1, 0)).astype(np.int64)
 
 
 def _digest(classes: int, symbols: int, samples: int) -> Digest:
-    """What is kept of a block of sweeps, and what of it must converge."""
+    """Which parts of the draws to keep, and which must converge."""
     thinned = classes * symbols > _MANY_CELLS and samples < _EXACT
 
     def kept(draws: dict[str, np.ndarray]) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
@@ -197,7 +192,7 @@ def _digest(classes: int, symbols: int, samples: int) -> Digest:
 def checked_inputs(
     log_likelihood, prior, y_pred, num_symbols=None, alpha=None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """(log_likelihood, prior, y_pred, alpha) as arrays, or ValueError; None: symbols are the classes, 1."""
+    """(log_likelihood, prior, y_pred, alpha) as arrays, or ValueError."""
     log_lik, y = np.asarray(log_likelihood, np.float64), np.asarray(y_pred)
     samples, classes = log_lik.shape
     symbols = classes if num_symbols is None else num_symbols
@@ -211,8 +206,8 @@ def checked_inputs(
 class GivenMatrix(TableDraws):
     """Posterior of the table given K.
 
-    `log_p` is the logarithm of (25); `normal` chooses the central limit theorem, else the distributions are
-    exact. `counts` are joint draws of the table, for two metrics at once and what looks at several classes.
+    `log_p` is the logarithm of (25); `normal` uses the central limit theorem, else distributions are exact.
+    `counts` are joint draws of the table, for pairs of metrics and metrics of several classes.
     """
 
     log_p: Float[np.ndarray, "samples classes"]
@@ -220,7 +215,7 @@ class GivenMatrix(TableDraws):
     normal: bool
 
     def cell(self, true: int, symbol: int) -> Estimate:
-        """Distribution of the element C[l, n] of the confusion matrix."""
+        """Distribution of C[l, n]."""
         chosen = self.y_pred == symbol
         if not self.normal:
             return self._exact(self._is_class(true), chosen).count_dist(0)
@@ -232,7 +227,7 @@ class GivenMatrix(TableDraws):
         return self._binary(named_metric("recall"), self._is_class(true), self.y_pred == symbol)
 
     def estimate(self, metric: str | Metric) -> Estimate:
-        """Posterior of accuracy and of ratios of one class in closed form; of anything else by the draws."""
+        """Posterior of accuracy or of a ratio of one class in closed form, of others by the draws."""
         metric = self.metric(metric)
         if metric.is_ratio and metric.position is not None:
             chosen = self.y_pred == metric.position
@@ -243,7 +238,7 @@ class GivenMatrix(TableDraws):
         return self._binary(named_metric("accuracy"), right, np.ones(len(right), bool))
 
     def _binary(self, metric: Metric, inside: np.ndarray, chosen: np.ndarray) -> Estimate:
-        """Posterior of a metric of two classes: `inside` (samples, classes) positive, `chosen` predicted."""
+        """Posterior of a two-class metric: `inside` (samples, classes) positive, `chosen` predicted."""
         if self.normal:
             return normal_posterior(self._moments(inside, chosen), metric)
         return self._exact(inside, chosen).estimate(metric)
@@ -252,18 +247,17 @@ class GivenMatrix(TableDraws):
         return np.arange(self.shape[0])[None] == true
 
     def _split(self, inside: np.ndarray) -> list[np.ndarray]:
-        """Logarithms of the probabilities inside and outside: from both sums, so that nothing cancels."""
+        """Log probabilities inside and outside, each from its own sum to avoid cancellation."""
         with np.errstate(divide="ignore"):
             parts = (np.where(part, self.log_p, -np.inf) for part in (inside, ~inside))
             return [np.logaddexp.reduce(part, axis=1) for part in parts]
 
     def _exact(self, inside: np.ndarray, chosen: np.ndarray):
-        """Posterior of (A, B): (25) is in the log-odds already, and the point (1/2, 1/2) leaves them so."""
+        """Posterior of (A, B); the log-odds contain (25) already, so the point is (1/2, 1/2)."""
         positive, negative = self._split(inside)
         return dist_at(collapse(positive - negative, chosen.astype(np.int64)), 0.5, 0.5)
 
     def _moments(self, inside: np.ndarray, chosen: np.ndarray) -> ShareMoments:
-        """Means and variances of A/N and B/N, and the share of chosen samples."""
         p, not_p = map(np.exp, self._split(inside))
         parts, n = (chosen, ~chosen), chosen.size
         (u, v), (var_u, var_v) = ([terms[part].sum() for part in parts] for terms in (p, p * not_p))

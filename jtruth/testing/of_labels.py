@@ -1,12 +1,9 @@
 """Metrics of true classes and raw predictions, for `jt.metric_posterior`: pure JAX, y first.
 
-A count table does not know scores or probabilities. These functions take the classes of all samples,
-(samples,) codes, and what the classifier said: codes, scores of class 1 (larger: rather class 1), or
-probabilities of shape (samples,), of class 1, or (samples, classes). With the true classes they give what
-scikit-learn's functions of these names give, except where those return a number for what is undefined: here
-it is NaN.
-`mcc` counts and then asks the metric of tables. `kappa` takes the weights of labelers' agreement: with linear
-or quadratic ones it is no metric of the registry.
+A count table does not contain scores or probabilities. These functions take the classes of all samples,
+(samples,) codes, and the classifier's output: codes, scores of class 1 (larger: rather class 1), or
+probabilities of shape (samples,), of class 1, or (samples, classes). With the true classes they agree with
+scikit-learn's functions of these names, except that an undefined metric is NaN.
 """
 
 from collections.abc import Callable, Sequence
@@ -74,7 +71,7 @@ def kappa(
 ) -> Callable[[Classes, Classes], Float[Array, ""]]:
     """Cohen's kappa with "nominal", "linear" or "quadratic" weights, by distances of `values`.
 
-    These are `labels.values`. Without them codes are ranks, an order only of labels whose scale is ordinal.
+    Pass `labels.values` there; without them codes are ranks.
     """
     apart = 1 - agreement_weights(weights, num_classes, None if values is None else np.array(values, float))
 
@@ -89,15 +86,14 @@ def kappa(
 
 
 def mean_cost(price: Float[np.ndarray, "classes classes"]) -> Callable[[Classes, Classes], Float[Array, ""]]:
-    """Mean price of a sample; price[true class, predicted class]."""
+    """Mean cost of a sample; price[true class, predicted class]."""
     return lambda y, y_pred: jnp.asarray(price, jnp.result_type(float))[y, y_pred].mean()
 
 
 def expected_calibration_error(bins: int = 10) -> Callable[[Classes, Scores], Float[Array, ""]]:
-    """Mean distance of probability and frequency of class 1 over bins of equal width, by their samples.
+    """Mean distance of probability and frequency of class 1, over bins of equal width weighted by size.
 
-    Frequencies of few samples differ from their probabilities by chance, so this is above 0 even for a
-    calibrated classifier.
+    It is positive even for a calibrated classifier, because frequencies in small bins vary at random.
     """
     if bins < 1:
         raise ValueError(f"bins is {bins}; give 1 or more")

@@ -5,16 +5,13 @@ Every algorithm iterates K <- f(K) from uniform rows (`iterate`). The `Step` f:
 - `exact_step`     the conditional means of (23) themselves: no sampling, no normality
 - `sampling_step`  Algorithms 2 and 4: averages of (23) over counts of drawn label vectors
 - `plug_in_step`   E[C] with each row divided by its sum: EM on the collapsed likelihood, which is concave
-- `labels_step`    Algorithm 3: (23) of the most probable labels; not a posterior mean, kept for comparison
+- `labels_step`    Algorithm 3: (23) of the most probable labels; not a posterior mean
 
-Algorithm 1, ratios of normals, is for two classes and in `binary.empirical_bayes`, where a point (p_D, p_FA)
-is the second column of K. A data set enters as `log_rho` (samples, classes), the logarithm of (21) (an
-additive constant per sample does not matter, -inf marks impossible classes), and `y_pred` (samples,), symbols
-0..symbols-1; `weight` says how many samples of each there are, where equal ones are merged (or on a grid).
-Pure JAX: jit, vmap over data sets, any float dtype. A row of K for which a step finds no sample keeps its
-value.
-
-The conditional means are E[A/(A+B) | A+B > 0] of two Poisson-binomial counts (Su 2.2).
+Algorithm 1, ratios of normals, is for two classes (`binary.empirical_bayes`); its point (p_D, p_FA) is the
+second column of K. A data set is `log_rho` (samples, classes), the logarithm of (21) up to a constant per
+sample (-inf: impossible class), `y_pred` (samples,), symbols 0..symbols-1, and `weight`, the multiplicity of
+merged samples. Pure JAX: jit, vmap over data sets, any float dtype. A row of K for which a step finds no
+sample keeps its value. The conditional means are E[A/(A+B) | A+B > 0] of two Poisson-binomial counts (2.2).
 """
 
 from collections.abc import Callable
@@ -33,14 +30,14 @@ from jtruth.tables.metrics import ratio
 from jtruth.testing.binary.batch import flips
 
 LogRho = Float[Array, "samples classes"]
-Predictions = Int[Array, " samples"]
+Codes = Int[Array, " samples"]
 Confusion = Float[Array, "classes symbols"]
 Weight = Float[Array, " samples"] | None
 Step = Callable[[Confusion, Int[Array, ""]], Confusion]
 
 _EDGE = 1e-3  # no rate is nearer to 0 or 1 in an iteration
 _REACH = 7.0  # width of a window of counts, in square roots of the samples: 7 sd or more on each side
-_CHUNK = 500_000  # label draws held at a time: what fits a cache is three times as fast on a CPU
+_CHUNK = 500_000  # label draws at a time; those that fit a cache are three times as fast on a CPU
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(32)
 _POWERS = 8
@@ -53,10 +50,9 @@ def mean_shares(
 ) -> Float[Array, "sets choices"]:
     """E[A/(A+B) | A+B > 0], A (B) the number of heads among (not) chosen coins with probabilities p.
 
-    `weight` is how many coins of each there are, where equal ones are merged (or on a grid).
-    E[A/(A+B); A+B > 0] = integral_0^1 G_A'(t) G_B(t) dt with the probability generating functions G; with
-    t = 1 - u both are expanded in u when the expected count is large, else evaluated node by node. Sets that
-    are all large are expanded together.
+    E[A/(A+B); A+B > 0] = integral_0^1 G_A'(t) G_B(t) dt with the probability generating functions G. With t =
+    1 - u both are expanded in u where the expected count is large, else evaluated node by node. `weight` is
+    the multiplicity of each coin.
     """
     sums = _power_sums(p, chosen, weight)
     expected = sums[:, 0, 0]
@@ -66,12 +62,12 @@ def mean_shares(
 
     def by_nodes(p, u, sums):
         heads = p * u[0][:, None]
-        logs, nobody = jnp.log1p(-heads), jnp.log1p(-p[0])
+        logs, none_of = jnp.log1p(-heads), jnp.log1p(-p[0])
         if weight is not None:  # none of a coin: 0 times the log of 0
             logs = logs * weight[None]
-            nobody = jnp.where(weight == 0, 0, weight * jnp.where(weight == 0, 0, nobody))
+            none_of = jnp.where(weight == 0, 0, weight * jnp.where(weight == 0, 0, none_of))
         slope = _product(_columns(chosen, weight, p.dtype)[1:], p / (1.0 - heads))
-        return slope[None], logs.sum(1)[None], nobody.sum()[None]
+        return slope[None], logs.sum(1)[None], none_of.sum()[None]
 
     def by_powers(p, u, sums):
         log_g = jnp.zeros_like(u)
@@ -79,8 +75,8 @@ def mean_shares(
         for k in range(_POWERS, 0, -1):  # Horner
             log_g = (log_g - sums[:, k - 1, :1] / k) * u
             slope = (slope + sums[:, k, 1:, None]) * u[:, None, :]
-        nobody = -sums[:, 0, 0]  # P(no head) <= exp(-expected) < 2e-28: as good as 0
-        return slope + sums[:, 0, 1:, None], log_g, nobody
+        none_of = -sums[:, 0, 0]  # P(no head) <= exp(-expected) < 2e-28: as good as 0
+        return slope + sums[:, 0, 1:, None], log_g, none_of
 
     def one_by_one(p, u, sums):
         def expand(of_set):
@@ -99,7 +95,7 @@ def mean_shares(
 def _power_sums(
     p: Float[Array, "sets samples"], chosen: Bool[Array, "choices samples"], weight: Weight
 ) -> Float[Array, "sets powers all_and_choices"]:
-    """Sums of p, p^2, ... over all samples and over the chosen, block by block where samples are many."""
+    """Sums of p, p^2, ... over all samples and over the chosen, in blocks."""
 
     def of_block(k, size):
         def part(x: Array) -> Array:
@@ -118,33 +114,27 @@ def _power_sums(
     return jax.lax.fori_loop(0, whole, lambda k, sums: sums + of_block(k, _BLOCK), of_block(whole, rest))
 
 
-def _columns(
-    chosen: Bool[Array, "choices samples"], weight: Weight, dtype
-) -> Float[Array, "all_and_choices samples"]:
-    """How often each sample counts: in all, and among the chosen."""
+def _columns(chosen: Bool[Array, "choices samples"], weight: Weight, dtype) -> Float[Array, "rows samples"]:
+    """Multiplicity of each sample: in all, and among the chosen."""
     times = jnp.ones((1, chosen.shape[1]), dtype) if weight is None else weight[None]
     return jnp.concatenate([times, chosen.astype(dtype) * times])
 
 
-def _product(
-    a: Float[Array, "rows samples"], b: Float[Array, "columns samples"]
-) -> Float[Array, "rows columns"]:
+def _product(a: Float[Array, "rows n"], b: Float[Array, "columns n"]) -> Float[Array, "rows columns"]:
     """a @ b.T in full precision: accelerators may round float32 products to 10 bits otherwise."""
     return jnp.matmul(a, b.T, precision=jax.lax.Precision.HIGHEST)
 
 
-def log_testing_posterior(log_rho: LogRho, y_pred: Predictions, confusion: Confusion) -> LogRho:
+def log_testing_posterior(log_rho: LogRho, y_pred: Codes, confusion: Confusion) -> LogRho:
     """log p(y_i = c | y_pred_i, z_i; K), (25)."""
     return jax.nn.log_softmax(log_rho + safe_log(confusion).T[y_pred], axis=1)
 
 
-def expected_counts(
-    log_rho: LogRho, y_pred: Predictions, confusion: Confusion
-) -> tuple[Confusion, Confusion]:
+def expected_counts(log_rho: LogRho, y_pred: Codes, confusion: Confusion) -> tuple[Confusion, Confusion]:
     """Means and variances of the elements of the confusion matrix given K (2.7.2).
 
     E[C[l, n]] is the sum over y_pred_i = n of p(y_i = l | .), and the variance that of p (1 - p). The paper
-    prints p(y_pred_i | .), which is the class l = n only.
+    prints p(y_pred_i | .), which is right for l = n only.
     """
     log_p = log_testing_posterior(log_rho, y_pred, confusion)
     p, not_p = jnp.exp(log_p), -jnp.expm1(log_p)
@@ -152,12 +142,12 @@ def expected_counts(
     return _product(p.T, chosen), _product((p * not_p).T, chosen)
 
 
-def _predicted(y_pred: Predictions, first: int, end: int) -> Bool[Array, "symbols samples"]:
-    """Who was predicted which symbol, from `first` on."""
+def _predicted(y_pred: Codes, first: int, end: int) -> Bool[Array, "symbols samples"]:
+    """Indicators of the predicted symbols from `first` to `end`."""
     return y_pred[None] == jnp.arange(first, end, dtype=y_pred.dtype)[:, None]
 
 
-def plug_in_step(log_rho: LogRho, y_pred: Predictions) -> Step:
+def plug_in_step(log_rho: LogRho, y_pred: Codes) -> Step:
     """Ratio of means: one step of EM on the collapsed likelihood."""
 
     def step(confusion, _):
@@ -167,11 +157,10 @@ def plug_in_step(log_rho: LogRho, y_pred: Predictions) -> Step:
     return step
 
 
-def exact_step(log_rho: LogRho, y_pred: Predictions, weight: Weight = None) -> Step:
+def exact_step(log_rho: LogRho, y_pred: Codes, weight: Weight = None) -> Step:
     """E[K[l, n] | K], given that class l occurs: for one l the counts of the symbols are independent.
 
-    K has no zeros, as `iterate` keeps it: (25) is then a product with class posteriors whose largest is 1,
-    and the exponentials are those of the first step.
+    K has no zeros (`iterate`), so (25) is a product with class posteriors whose largest is 1.
     """
     rho = jnp.exp(log_rho - log_rho.max(axis=1, keepdims=True)).T
 
@@ -187,13 +176,13 @@ def exact_step(log_rho: LogRho, y_pred: Predictions, weight: Weight = None) -> S
     return step
 
 
-def labels_table(log_rho: LogRho, y_pred: Predictions, confusion: Confusion) -> Int[Array, "classes symbols"]:
+def labels_table(log_rho: LogRho, y_pred: Codes, confusion: Confusion) -> Int[Array, "classes symbols"]:
     """Count table of the most probable labels (22); ties go to the first class."""
     y = log_testing_posterior(log_rho, y_pred, confusion).argmax(1)
     return count_tables(y[None, :].astype(y_pred.dtype), y_pred, *confusion.shape)[0]
 
 
-def labels_step(log_rho: LogRho, y_pred: Predictions) -> Step:
+def labels_step(log_rho: LogRho, y_pred: Codes) -> Step:
     """Algorithm 3: (23) of the most probable labels."""
 
     def step(confusion, _):
@@ -204,7 +193,7 @@ def labels_step(log_rho: LogRho, y_pred: Predictions) -> Step:
 
 
 def count_tables(
-    y: Int[Array, "draws samples"], y_pred: Predictions, num_classes: int, num_symbols: int
+    y: Int[Array, "draws samples"], y_pred: Codes, num_classes: int, num_symbols: int
 ) -> Int[Array, "draws classes symbols"]:
     """Count tables of label vectors."""
     cell = y * num_symbols + y_pred[None, :]
@@ -214,7 +203,7 @@ def count_tables(
 
 
 def draw_tables(
-    key: Key[Array, ""], log_rho: LogRho, y_pred: Predictions, confusion: Confusion, num_draws: int
+    key: Key[Array, ""], log_rho: LogRho, y_pred: Codes, confusion: Confusion, num_draws: int
 ) -> Int[Array, "draws classes symbols"]:
     """Count tables of `num_draws` label vectors drawn from (25), by inverting cumulative probabilities."""
     samples, classes = log_rho.shape
@@ -234,14 +223,13 @@ def draw_tables(
 
 
 def draw_counts(
-    key: Key[Array, ""], log_rho: LogRho, y_pred: Predictions, confusion: Confusion, num_draws: int
+    key: Key[Array, ""], log_rho: LogRho, y_pred: Codes, confusion: Confusion, num_draws: int
 ) -> Int[Array, "draws classes symbols"]:
-    """Rows of count tables of label vectors drawn from (25), each row without the others.
+    """Draw rows of count tables of label vectors from (25), each row independently of the others.
 
-    Given the predictions the counts C[l, n] of one class l are independent: Poisson-binomials. These are
-    built flip by flip and inverted, so the labels themselves need not be drawn. Of two classes the second
-    tells the first, and tables are whole. What lies `_REACH` standard deviations or more away (below 3e-11,
-    Hoeffding) is cut off.
+    Given the predictions the counts C[l, n] of one class l are independent Poisson-binomials, built flip by
+    flip and inverted, without drawing labels. For two classes the second determines the first, and tables are
+    whole. Counts `_REACH` standard deviations or more away (below 3e-11, Hoeffding) are cut off.
     """
     (samples, classes), symbols = log_rho.shape, confusion.shape[1]
     p = jnp.exp(log_testing_posterior(log_rho, y_pred, confusion))[:, int(classes == 2) :]
@@ -259,8 +247,8 @@ def draw_counts(
     return both.transpose(2, 0, 1)
 
 
-def sampling_step(key: Key[Array, ""], log_rho: LogRho, y_pred: Predictions) -> Step:
-    """Algorithm 4, by 2500 draws a class. Draws without a class are left out of its row."""
+def sampling_step(key: Key[Array, ""], log_rho: LogRho, y_pred: Codes) -> Step:
+    """Algorithm 4, by 2500 draws a class; draws without a class are left out of its row."""
     draws = 2500 * log_rho.shape[1]
 
     def step(confusion, number):
@@ -299,8 +287,8 @@ class FixedPoint(NamedTuple):
 def iterate(step: Step, *, dtype, start=(0.5, 0.5), max_steps: int = 30, tol: float = 1e-3) -> FixedPoint:
     """The loop that Algorithms 1 to 4 share: x <- step(x, number) until no element changes by `tol`.
 
-    Every element is clipped to [.001, .999]; rows of a matrix are divided by their sums. What a step
-    leaves undefined keeps its value. `start`: (p_D, p_FA), or a matrix (`uniform_rows`).
+    Every element is clipped to [.001, .999]; rows of a matrix are divided by their sums. What a step leaves
+    undefined keeps its value. `start`: (p_D, p_FA), or a matrix (`uniform_rows`).
 
     The derivatives of `value`, forward and reverse, are those of the fixed point (by the implicit function,
     so choose a small `tol`). A step that counts drawn or most probable labels has derivative 0.

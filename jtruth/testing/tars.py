@@ -1,19 +1,19 @@
-"""TARS: how good is a classifier, by unbiased counts from noisy labels (Dolatshah et al. 2018).
+"""TARS: unbiased counts of a classifier's results from noisy labels (Dolatshah et al. 2018).
 
-**One label from many** (1)-(5). The labels of a sample become its most probable class given them (2), and
-beside it is kept the distribution of this *rule*, R[y, k] = P(consolidated label k | true class y). It
-depends on who labelled the sample (and on its known difficulty), not on what they said, so the estimators are
-unbiased. For two classes and independent labelers it is the sign of a sum of log-odds, exact up to 36
-different labelers; else the sum over all label vectors, up to a few million numbers; else draws.
+**One label from many** (1)-(5). The consolidated label of a sample is its most probable class (2). With it
+comes the distribution of this *rule*, R[y, k] = P(consolidated label k | true class y). R depends on who
+labelled the sample and on its known difficulty, not on the labels, so the estimators are unbiased. For two
+classes and independent labelers the rule is the sign of a sum of log-odds: exact up to 36 different labelers.
+Otherwise all label vectors are enumerated up to a few million numbers, and drawn above that.
 
-**Counts** (6)-(8). W = row `label` of R^-1 has the expectation "1 at the true class, 0 elsewhere", whatever
-that class is: E[W(c) | y] = sum_k R[y, k] R^-1[k, c] = [y = c]; for two classes this is (7). The count of
-(true class c, prediction u) is the sum of W(c) over the samples predicted u, unbiased and not confined to
-0..N; so is precision, but not recall and F. (Figure 3 of the paper swaps FP and FN.)
+**Counts** (6)-(8). W = row `label` of R^-1 has the expectation "1 at the true class, 0 elsewhere": E[W(c) |
+y] = sum_k R[y, k] R^-1[k, c] = [y = c]; for two classes this is (7). The count of (true class c, prediction
+u) is the sum of W(c) over the samples predicted u, unbiased and not confined to 0..N. Precision is unbiased
+too, recall and F are not. (Figure 3 of the paper swaps FP and FN.)
 
-**Intervals** (9)-(15), 4.2.2: confidence, not probability, about all samples that might have been drawn, by
-the bootstrap; samples that add the same to the counts are interchangeable, so a resample is one multinomial
-draw. One in which a metric's denominator is not positive has no value (`probability_defined`).
+**Intervals** (9)-(15), 4.2.2, are confidence intervals for the population, by the bootstrap. Samples that
+contribute equally are interchangeable, so a resample is one multinomial draw. A resample in which a metric's
+denominator is not positive has no value (`probability_defined`).
 """
 
 from typing import Any, NamedTuple
@@ -37,11 +37,11 @@ from jtruth.stats.poisson_binomial import binomial_pmf
 from jtruth.tables.metrics import expected_table, named_metric
 from jtruth.tables.posterior import TableDraws
 
-TOLERANCE = 1e-12  # log-odds of so small a part of the largest possible are 0 but for rounding
+TOLERANCE = 1e-12  # log-odds below this share of the largest possible are ties
 LEAST_SIGNAL = 0.01  # of |1 - a - b|: below it the error is more than a hundred times that of true labels
 _MOST_NUMBERS = 1 << 22  # strata x classes x label vectors that are enumerated
 _MOST_VALUES = 1 << 18  # of one half of the labelers: 18 different ones
-_DRAWS = 20_000  # for each class, where they are too many
+_DRAWS = 20_000  # for each class, where there are too many to enumerate
 
 Members = tuple[int | None, tuple[int, ...]]  # a known stratum, and the labelers
 
@@ -60,27 +60,26 @@ class Consolidated(NamedTuple):
 
 @seeded
 def consolidate(labels: Labels, noise: NoiseModel, prior: Any, *, key: Any = None) -> Consolidated:
-    """The most probable class of each sample given its labels, and how often that rule errs (TARS (1)-(5)).
+    """Find the most probable class of each sample, and how often that rule errs (TARS (1)-(5)).
 
-    Of tied classes one is taken at random.
+    Ties are broken at random.
 
     Args:
         labels: of any number of classes.
-        noise: a noise model of known error rates that says the distribution of a sample's labels (`strata`).
-        prior: (classes,), positive. The estimators are unbiased whatever it is; a prior near 0 or 1 makes
-            rules that say the same class whatever the labels, from which nothing can be estimated.
-        key: of ties and of distributions by draws; 0 if None.
+        noise: a noise model of known error rates with a distribution of a sample's labels (`strata`).
+        prior: (classes,), positive. The estimators are unbiased whatever it is; near 0 or 1 the rule no
+            longer depends on the labels, and nothing can be estimated.
+        key: for ties and for distributions by draws; 0 if None.
 
     Raises:
-        ValueError: a model that does not say its distribution, a prior of 0, or labelers who cannot err and
-            contradict each other (the samples are named).
+        ValueError: a noise model without `strata`, a prior of 0, or labelers who cannot err and contradict
+            each other (the samples are named).
 
-    Example:
-        >>> from jtruth.noise import Symmetric
-        >>> labels = Labels.from_matrix(np.array([[1, 1, 0], [0, -1, -1]]), 2)
-        >>> found = consolidate(labels, Symmetric(0.2, 2), [0.5, 0.5])
-        >>> print(found.label, found.rates[:, 0, 1].round(3))
-        [1 0] [0.104 0.2  ]
+    >>> from jtruth.noise import Symmetric
+    >>> labels = Labels.from_matrix(np.array([[1, 1, 0], [0, -1, -1]]), 2)
+    >>> found = consolidate(labels, Symmetric(0.2, 2), [0.5, 0.5])
+    >>> print(found.label, found.rates[:, 0, 1].round(3))
+    [1 0] [0.104 0.2  ]
     """
     prior = validate_prior(prior, labels.num_classes, labels.class_names).astype(np.float64)
     if (prior <= 0).any():
@@ -107,7 +106,7 @@ def consolidate(labels: Labels, noise: NoiseModel, prior: Any, *, key: Any = Non
 
 
 def _members_of(labels: Labels, strata: Strata) -> list[Members]:
-    """For each sample its known stratum, if any, and its labelers, the first of those that are equal."""
+    """For each sample its known stratum, if any, and its labelers, equal ones by their first."""
     flat = np.moveaxis(strata.rows, 1, 0).reshape(labels.num_labelers, -1)
     _, first, which = np.unique(flat, axis=0, return_index=True, return_inverse=True)
     sample, labeler, _ = labels.entries()
@@ -122,7 +121,7 @@ def _members_of(labels: Labels, strata: Strata) -> list[Members]:
 
 
 def dist_of_rule(strata: Strata, members: Members, prior: np.ndarray, key: Any) -> tuple[np.ndarray, float]:
-    """(classes, classes) P(rule says k | true class c), and how far that may be off."""
+    """P(rule gives k | true class c), (classes, classes), and its possible error."""
     stratum, labelers = members
     rows, weights = strata.rows[:, list(labelers)], strata.weights
     if stratum is not None:
@@ -136,15 +135,15 @@ def dist_of_rule(strata: Strata, members: Members, prior: np.ndarray, key: Any) 
 
 
 def independent_dist(rows: np.ndarray, prior: np.ndarray) -> np.ndarray | None:
-    """Two classes, independent labelers: the sign of the log-odds, meeting in the middle.
+    """Two classes, independent labelers: distribution of the sign of the log-odds.
 
     `rows`: (labelers, classes, labels). Equal labelers are one group, whose sum has counts + 1 values. The
-    groups are split into two halves; each value of one finds by bisection how many of the other leave the sum
-    below 0. None where a half has more than 2^18 values.
+    groups are split into two halves; for each value of one, bisection finds how many of the other leave the
+    sum below 0. None where a half has more than 2^18 values.
     """
     distinct, counts = np.unique(rows.reshape(-1, 4), axis=0, return_counts=True)
     distinct = distinct.reshape(-1, 2, 2)
-    possible = (distinct > 0).any(axis=1)  # (groups, labels) that somebody can give
+    possible = (distinct > 0).any(axis=1)  # (groups, labels)
     odds = np.where(possible, log(distinct[:, 1]) - np.where(possible, log(distinct[:, 0]), 0.0), 0.0)
     sizes, sides = np.log2(counts + 1.0), ([], [])
     for g in np.argsort(-sizes, kind="stable"):
@@ -158,15 +157,15 @@ def independent_dist(rows: np.ndarray, prior: np.ndarray) -> np.ndarray | None:
     below = np.searchsorted(second, -tie - offset - first, side="left")
     above = np.searchsorted(second, tie - offset - first, side="right")
     from_on = np.pad(np.cumsum(w2[:, ::-1], axis=1)[:, ::-1], ((0, 0), (0, 1)))
-    says_1 = (w1 * from_on[:, above]).sum(axis=1)
-    # Few are tied: their probability is a difference, so it is summed by itself.
+    gives_1 = (w1 * from_on[:, above]).sum(axis=1)
+    # The probability of ties is a difference, so it is summed separately.
     upto, tied = np.pad(np.cumsum(w2, axis=1), ((0, 0), (1, 0))), above > below
-    says_1 += 0.5 * (w1[:, tied] * (upto[:, above[tied]] - upto[:, below[tied]])).sum(axis=1)
-    return np.stack([1 - says_1, says_1], axis=1)
+    gives_1 += 0.5 * (w1[:, tied] * (upto[:, above[tied]] - upto[:, below[tied]])).sum(axis=1)
+    return np.stack([1 - gives_1, gives_1], axis=1)
 
 
 def _sums(odds: np.ndarray, distinct: np.ndarray, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """All possible sums of log-odds of some groups, sorted, and the probability of each under each class."""
+    """All sums of log-odds of some groups, sorted, and the probability of each under each class."""
     values, weight = np.zeros(1), np.ones((2, 1))
     for two, rows, m in zip(odds, distinct, counts.tolist(), strict=True):
         often = np.stack([np.arange(m, -1, -1), np.arange(m + 1)])  # labels 0 and 1
@@ -209,7 +208,7 @@ def drawn_dist(
 
 
 def _winners(joint: np.ndarray, sizes: float) -> np.ndarray:
-    """(classes, vectors) share of each class in the decision; tied classes share it."""
+    """Share of each class in the decision, (classes, vectors); tied classes share it."""
     best = joint.max(axis=0, keepdims=True)
     among = (joint >= best - TOLERANCE * max(1.0, sizes)) & np.isfinite(best)
     return among / np.maximum(among.sum(axis=0, keepdims=True), 1)
@@ -219,16 +218,16 @@ def _winners(joint: np.ndarray, sizes: float) -> np.ndarray:
 
 
 class CountEstimate(NamedTuple):
-    """Estimated counts, and what each sample adds to them."""
+    """Estimated counts, and the contribution of each sample."""
 
     table: Float[np.ndarray, "classes symbols"]  # rows true, columns predicted
-    truth: Float[np.ndarray, "samples classes"]  # W: in the place of "1 at the true class"
+    truth: Float[np.ndarray, "samples classes"]  # W: estimates "1 at the true class"
     y_pred: Int[np.ndarray, " samples"]
 
     __repr__ = one_line
 
     def metric(self, name: str) -> float:
-        """A metric of the estimated table, by name; class 1 is positive. It may lie outside of [0, 1]."""
+        """A metric of the estimated table, by name; class 1 is positive. It may lie outside [0, 1]."""
         return float(named_metric(name, range(len(self.table)), 1).of_table(self.table))
 
     def accuracy_interval(self, level: float = 0.95) -> Interval:
@@ -241,28 +240,27 @@ class CountEstimate(NamedTuple):
 
 
 def estimate_counts(y_pred: Int[np.ndarray, " samples"], consolidated: Consolidated) -> CountEstimate:
-    """Unbiased estimates of the count table (TARS (6)-(8)).
+    """Estimate the count table without bias (TARS (6)-(8)).
 
     Args:
         y_pred: (samples,) predicted classes, 0..C-1.
         consolidated: labels and their noise rates, from `consolidate`, or built from known rates.
 
     Raises:
-        ValueError: predictions that do not fit, or labels that say nothing about the class (|1 - a - b| below
+        ValueError: predictions that do not fit, or labels that hardly depend on the class (|1 - a - b| below
             .01; of more classes the smallest singular value of R), naming samples.
 
-    Example:
-        >>> rates = np.tile(np.array([[0.8, 0.2], [0.2, 0.8]]), (4, 1, 1))
-        >>> label = np.array([1, 1, 0, 0])
-        >>> given = Consolidated(label, rates, np.zeros(4), np.zeros(4, bool), np.array([0.5, 0.5]))
-        >>> found = estimate_counts(np.array([1, 0, 0, 0]), given)
-        >>> print(found.table.round(2), round(found.metric("accuracy"), 3))
-        [[ 2.33 -0.33]
-         [ 0.67  1.33]] 0.917
+    >>> rates = np.tile(np.array([[0.8, 0.2], [0.2, 0.8]]), (4, 1, 1))
+    >>> label = np.array([1, 1, 0, 0])
+    >>> given = Consolidated(label, rates, np.zeros(4), np.zeros(4, bool), np.array([0.5, 0.5]))
+    >>> found = estimate_counts(np.array([1, 0, 0, 0]), given)
+    >>> print(found.table.round(2), round(found.metric("accuracy"), 3))
+    [[ 2.33 -0.33]
+     [ 0.67  1.33]] 0.917
     """
     y_pred, rates, classes = np.asarray(y_pred), consolidated.rates, consolidated.rates.shape[-1]
     check_codes(y_pred, classes, "y_pred", size=consolidated.label.size)
-    if classes == 2:  # |1 - a - b|; the smallest singular value where there are more classes
+    if classes == 2:
         signal = np.abs(rates[:, 1, 1] - rates[:, 0, 1])
     else:
         distinct, inverse = np.unique(rates, axis=0, return_inverse=True)
@@ -281,7 +279,7 @@ def estimate_counts(y_pred: Int[np.ndarray, " samples"], consolidated: Consolida
 
 @seeded
 def resampled_table(counts: CountEstimate, *, num: int = 2000, key: Any = None) -> TableDraws:
-    """The estimated table with `num` resamples, for confidence intervals of any metric: no posterior.
+    """Resample the estimated table, for confidence intervals of any metric: not a posterior.
 
     Args:
         counts: from `estimate_counts`.
@@ -289,7 +287,7 @@ def resampled_table(counts: CountEstimate, *, num: int = 2000, key: Any = None) 
         key: 0 if None.
     """
     rng, (classes, symbols) = host_rng(as_key(key), "resampled counts"), counts.table.shape
-    # Multinomial numbers of each kind of sample times what it adds.
+    # Multinomial numbers of each kind of sample, times its contribution.
     kinds = np.column_stack([counts.y_pred, counts.truth])
     distinct, often = np.unique(kinds, axis=0, return_counts=True)
     adds = distinct[:, 1:, None] * np.eye(symbols)[distinct[:, 0].astype(int)][:, None, :]

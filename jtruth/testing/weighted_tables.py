@@ -1,14 +1,13 @@
-"""The posterior of the count table as an array of tables with weights: pure, for jit, vmap and grad (Su 2.7).
+"""The posterior of the count table as weighted tables: pure, for jit, vmap and grad (Su 2.7).
 
 `exact_counts` (`binary.batch`) lists every table of two classes. For more classes their number is too large,
-and `count_draws` draws them by Gibbs sampling, a fixed number of sweeps: classes y given K by (25), rows of K
-given y from their Dirichlet distribution. `count_posterior` answers the same question on the host, merges
-equal samples and stops when it has converged.
+and `count_draws` draws them by a fixed number of Gibbs sweeps: y given K by (25), rows of K given y
+Dirichlet. `count_posterior` answers the same question on the host and stops when it has converged.
 
-Draws have equal weights, whose derivatives are those of the posterior: with s_m = log p(y_m, y_pred | z),
-the derivative of E[f] is the covariance of f and the derivative of s (the score function; Glasserman 2003,
-section 7.3). So `mean` is differentiable in the log-likelihood, the class prior and alpha, as if all tables
-had been listed, with a Monte Carlo error of its own.
+Draws have equal weights, whose derivatives are those of the posterior: with s_m = log p(y_m, y_pred | z), the
+derivative of E[f] is the covariance of f and the derivative of s (the score function; Glasserman 2003,
+section 7.3). So `mean` is differentiable in the log-likelihood, the class prior and alpha, with a Monte Carlo
+error of its own.
 """
 
 from collections.abc import Callable
@@ -28,11 +27,11 @@ _AGREE = 1.1  # largest split R-hat of a cell of the table
 
 
 class WeightedTables(NamedTuple):
-    """Count tables and how probable each is; `ok` says whether they may stand for the posterior."""
+    """Count tables and their probabilities; `ok`: they represent the posterior."""
 
     tables: Float[Array, "*tables classes symbols"]  # rows are true classes; counts as floating numbers
     weight: Float[Array, "*tables"]  # sums to 1
-    ok: Bool[Array, ""]  # all but 1e-12 is listed; or both halves of the draws agree (split R-hat below 1.1)
+    ok: Bool[Array, ""]  # all but 1e-12 is listed, or split R-hat is below 1.1
 
     __repr__ = one_line
 
@@ -61,7 +60,7 @@ def count_draws(
     num_draws: int = 2000,
     burn_in: int = 100,
 ) -> WeightedTables:
-    """Draws of the count table from its exact posterior, K integrated out, for any number of classes.
+    """Draw the count table from its exact posterior, K integrated out, for any number of classes.
 
     Args:
         key: a JAX key.
@@ -109,7 +108,7 @@ def count_draws(
 
 
 def _halves_agree(tables: Float[Array, "draws classes symbols"]) -> Bool[Array, ""]:
-    """Split R-hat of every cell of one chain, cells that never change left out."""
+    """Split R-hat of every cell of one chain, without cells that never change."""
     halves = tables.reshape(2, -1, *tables.shape[1:])
     within, between = halves.var(axis=1, ddof=1).mean(axis=0), halves.mean(axis=1).var(axis=0, ddof=1)
     return (between <= (_AGREE**2 - 1) * within).all()

@@ -1,4 +1,4 @@
-"""How do I train on noisy labels? Objectives, models, rivals, and a scikit-learn face (Su section 3)."""
+"""Training on noisy labels: objectives, models, alternatives, and a scikit-learn estimator (Su section 3)."""
 
 from jtruth.training._inputs import Stop
 from jtruth.training.corrections import (

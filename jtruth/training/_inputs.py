@@ -1,4 +1,4 @@
-"""What training functions accept, checked on the host before JAX sees it."""
+"""Checks of the arguments of training functions, on the host before JAX runs."""
 
 from typing import Any, NamedTuple
 
@@ -19,10 +19,12 @@ class Stop(NamedTuple):
     """When an iteration ends."""
 
     max_steps: int = 1000
-    tol: Any = None  # no entry of the gradient (L-BFGS) or responsibility (EM) moves more; None: sqrt(eps)
+    tol: Any = (
+        None  # for entries of the gradient (L-BFGS) or changes of responsibilities (EM); None: sqrt(eps)
+    )
 
     def checked(self, dtype: Any, least: int = 1) -> "Stop":
-        """The same with a tolerance; ValueError for numbers that cannot be meant."""
+        """The same with a tolerance; ValueError for invalid numbers."""
         check.check_whole(least, max_steps=self.max_steps)
         if self.tol is None:
             return self._replace(tol=float(np.sqrt(jax.numpy.finfo(dtype).eps)))
@@ -31,23 +33,21 @@ class Stop(NamedTuple):
 
 
 class ModelFit(NamedTuple):
-    """A trained model, and how it came about. Under `vmap` every field has the mapped axis in front."""
+    """A trained model and its solver's results. Under `vmap` every field has the mapped axis in front."""
 
     model: Any
     objective: Any  # J(theta), regulariser included; of `fit` the value of the best epoch; NaN of `fit_mbem`
     converged: Any
     num_steps: Any
     class_posterior: Float[AnyArray, "*mapped samples classes"] | None = None  # responsibilities
-    # J after each step of EM, the last repeated; of linear models J of all starts; of `fit` means of epochs
-    path: Any = None
+    path: Any = None  # J after each step of EM, of all starts of linear models, or mean costs of the epochs
     prior: Float[AnyArray, " classes"] | None = None  # of `fit_gaussians` and `fit_mbem`
-    # Of `fit_raykar` and `fit_mbem`: rows of true classes.
-    matrices: Float[AnyArray, "labelers classes classes"] | None = None
-    y_pred: Int[np.ndarray, " samples"] | None = None  # classes that the model of `fit_mbem` predicts
-    validation: Any = None  # of `fit`: what the samples held out said after each epoch; NaN without them
-    best_epoch: Any = None  # counted from 0; -1 if no value was a number (the model is the start)
+    matrices: Float[AnyArray, "labelers classes classes"] | None = None  # of `fit_raykar` and `fit_mbem`
+    y_pred: Int[np.ndarray, " samples"] | None = None  # predictions of the model of `fit_mbem`
+    validation: Any = None  # of `fit`: value on the validation samples after each epoch; NaN without them
+    best_epoch: Any = None  # from 0; -1 if no value was finite (the model is the start)
     mode: Any = None  # of `fit_bayes`: the MAP estimate, where the chains start; `model` are draws
-    run: Any = None  # and the `jtruth.latent.infer.nuts.NutsRun`: R-hat, effective sample sizes, warnings
+    run: Any = None  # of `fit_bayes`: a `jtruth.latent.infer.nuts.NutsRun`
 
     __repr__ = one_line
 
@@ -62,7 +62,7 @@ def as_features(x: Any) -> jax.Array:
 
 
 def check_evidence(x: Any, log_likelihood: Any, prior: Any = None) -> Any:
-    """One row of `log_likelihood` for each sample, none of them impossible; the prior of its classes."""
+    """Check that `log_likelihood` has a possible row for each sample; the prior of its classes."""
     check.check_shape(log_likelihood, "log_likelihood", "samples classes", samples=np.shape(x)[0])
     prior = check_per_class({"log_likelihood": log_likelihood}, prior=prior)
     if is_concrete((log_likelihood, prior)):
@@ -71,10 +71,10 @@ def check_evidence(x: Any, log_likelihood: Any, prior: Any = None) -> Any:
 
 
 def check_per_class(rows: dict[str, Any], *, prior: Any = None, where: Any = None) -> Any:
-    """Arrays (samples, classes) of one shape without NaN, a prior for the classes, a mask for the samples.
+    """Check arrays (samples, classes) of one shape without NaN, a prior, and a mask of the samples.
 
-    Shapes are checked under jit as well, values where there are any. Rows that `where` leaves out may be
-    anything. The prior comes back in the order of the classes.
+    Shapes are checked under jit as well, values where they are concrete, except rows left out by `where`.
+    Returns the prior in the order of the classes.
     """
     sizes: dict[str, int] = {}
     for name, values in rows.items():
@@ -96,7 +96,7 @@ def check_per_class(rows: dict[str, Any], *, prior: Any = None, where: Any = Non
 
 
 def check_outputs(outputs: Any, axes: tuple[int, ...] = (1, 2)) -> None:
-    """Scores (samples,) or logits (samples, classes), whichever `axes` allows, without NaN."""
+    """Check scores (samples,) or logits (samples, classes), as `axes` allows, without NaN."""
     shape = np.shape(outputs)
     if len(shape) not in axes or 0 in shape or (len(shape) == 2 and shape[1] < 2):
         wanted = {1: "scores (samples,)", 2: "logits (samples, classes) of 2 or more classes"}
@@ -105,10 +105,7 @@ def check_outputs(outputs: Any, axes: tuple[int, ...] = (1, 2)) -> None:
 
 
 def check_matrices(matrices: Any, num_classes: int | None = None, *, symbols: bool = False) -> None:
-    """p(label | class) of every labeler, (labelers, classes, classes), with rows that sum to 1.
-
-    `symbols` allows more columns than classes.
-    """
+    """Check p(label | class) of every labeler, (labelers, classes, classes or `symbols`)."""
     shape = of_labelers(matrices, "matrices", symbols=symbols).shape
     if num_classes not in (None, shape[1]) or not shape[0]:
         columns = "symbols" if symbols else num_classes
@@ -116,7 +113,7 @@ def check_matrices(matrices: Any, num_classes: int | None = None, *, symbols: bo
 
 
 def as_labels(labels: Any, x: Any = None) -> Labels:
-    """`labels` themselves, which must be `Labels`, of as many samples as there are features."""
+    """Check that `labels` are `Labels`, of as many samples as there are features."""
     labels = must_be_labels(labels)
     if x is not None:
         check.check_shape(x, "x", "samples features", samples=labels.num_samples)
@@ -124,7 +121,7 @@ def as_labels(labels: Any, x: Any = None) -> Labels:
 
 
 def check_posterior(posterior: Any, where: Any = None) -> None:
-    """Rows of class probabilities that sum to 1, within the rounding of their dtype."""
+    """Check rows of class probabilities, which sum to 1 within the rounding of their dtype."""
     check_per_class({"posterior": posterior}, where=where)
     if not is_concrete((posterior, where)):
         return

@@ -1,9 +1,9 @@
-"""Bayesian logistic regression on noisy labels: the whole posterior of which MAP training is the mode.
+"""Bayesian logistic regression on noisy labels: the posterior whose mode is MAP training.
 
     p(theta | z, x)  proportional to  p(theta) prod_i sum_c p(c | x_i; theta) p(z_i | c)        Su (31), E.1
 
-The correct classes are summed out, so NUTS sees theta alone. Weights are normal with variance 1/lambda, which
-makes the regulariser of Appendix F; intercepts are normal with a wide scale, where Appendix F has them free.
+The correct classes are summed out, so NUTS samples theta alone. Weights are normal with variance 1/lambda,
+the regulariser of Appendix F; intercepts are normal with a wide scale, where Appendix F has them free.
 """
 
 from typing import Any
@@ -40,11 +40,10 @@ def noisy_label_regression(
     weight_scale: Any = 1.0,
     row_concentration: Any = None,
 ) -> None:
-    """Logistic (two classes) or softmax regression on noisy labels, as a NumPyro function (Su (31)).
+    """NumPyro model: logistic (two classes) or softmax regression on noisy labels (Su (31)).
 
-    Sites "intercept" and "weights" (features, *outputs), outputs () for two classes, else (classes,). Where
-    labels come without a noise model there is "confusion" (labeler, true_class, labeled_as) too, as in Raykar
-    et al. (2010).
+    Sites "intercept" and "weights" (features, *outputs), outputs () for two classes, else (classes,). Labels
+    without a noise model also have "confusion" (labeler, true_class, labeled_as), as in Raykar et al. (2010).
 
     Args:
         labels: `Labels` or whole numbers (samples, labelers), -1 for no label; or log p(labels | class) as
@@ -91,7 +90,7 @@ def fit_bayes(
     """Sample the posterior of logistic (2 classes) or softmax regression, noisy labels marginalised.
 
     Args:
-        x: (samples, features), finite numbers; features of like scale help the sampler.
+        x: (samples, features), finite numbers; features of similar scale help the sampler.
         log_likelihood: (samples, classes), from a noise model.
         key: a whole number or a JAX key; 0 if None.
         regularisation: lambda > 0; weights have variance 1/lambda.

@@ -1,25 +1,24 @@
-"""Rivals of (32) and (40): losses for noisy labels (Su 3.6.1 to 3.6.4), and labels that look certain (3.7).
+"""Alternatives to (32) and (40): losses for noisy labels (Su 3.6.1 to 3.6.4), and hard or soft labels (3.7).
 
 - *Weak loss* of partial labels (Cid-Sueiro 2012; Su (56)) and *proxy loss* (Natarajan et al. 2013): the loss
   of a noisy symbol z such that its mean over z, given the class, is the loss of that class: P L_weak = L. For
-  as many symbols as classes the solution is unique, and is known as *backward correction*; for more symbols
-  (sets of classes, "unsure") it is the minimum-norm solution. Unbiased without a prior, but it can be
-  negative, so it need not have a minimum.
-- *Forward correction*: push the predicted probabilities through the labeler, sum_c p(c | x) P[c, z], and take
-  the likelihood of the label. For one labeler that is exactly (32).
+  as many symbols as classes the solution is unique, *backward correction*; for more symbols (sets of classes,
+  "unsure") it is the minimum-norm solution. Unbiased without a prior, but it can be negative, so it need not
+  have a minimum.
+- *Forward correction*: pass the predicted probabilities through the labeler, sum_c p(c | x) P[c, z], and use
+  the likelihood of the label. For one labeler that is (32).
 - *Noise layer*: learn the matrices too, by gradient descent. On top of p(y | x) every labeler has a layer
-  without input whose rows are p(z_t | y), taken off afterwards (for one labeler Sukhbaatar et al. 2015 and
-  Jindal et al. 2016). Many pairs of a model and matrices predict the labels equally well; a multiple of
-  the trace of the matrices (Tanno et al. 2019) chooses that in which labelers are as bad as labels allow.
-- *Label estimation*: take the most probable class of every sample for its label. *Voting*: train one
-  classifier on each labeler's labels alone, and let them vote. Both lose what the decision forgets.
-- *Soft labels*: the class posterior with the cross-entropy is exactly (40); vote shares are what one has
-  without a noise model.
+  without input whose rows are p(z_t | y), removed afterwards (for one labeler Sukhbaatar et al. 2015 and
+  Jindal et al. 2016). Many pairs of a model and matrices predict the labels equally well; a multiple of the
+  trace of the matrices (Tanno et al. 2019) selects the one with the least accurate labelers.
+- *Label estimation*: use the most probable class of every sample as its label. *Voting*: train one classifier
+  on each labeler's labels alone, and let them vote. Both ignore the uncertainty of the decision.
+- *Soft labels*: the class posterior with the cross-entropy is (40); without a noise model, vote shares.
 - *Sample replication*: copies of a sample carry its classes in proportion to the class posterior. With many
-  copies it is (40) too, and not (32), as the paper has it in 5.4.
+  copies this is (40), and not (32), as the paper has it in 5.4.
 
 Matrices have rows of true classes. With several labelers `z` is (samples, labelers), -1 where there is no
-label, and every label counts alike.
+label, and every label has equal weight.
 """
 
 from collections.abc import Callable
@@ -50,33 +49,31 @@ from jtruth.training.linear import check_options, solve_linear, zero_start
 from jtruth.training.objectives import (
     BatchObjective,
     Mask,
-    PerClass,
+    Rows,
     checked,
     discriminative_ml,
     empirical_risk,
     log_probabilities,
 )
 
+Matrices = Float[AnyArray, "labelers classes symbols"]
 LabelMatrix = Int[AnyArray, "samples labelers"]
 
 
-def weak_losses(
-    losses: PerClass, channel: Float[AnyArray, "classes symbols"]
-) -> Float[Array, "samples symbols"]:
+def weak_losses(losses: Rows, channel: Float[AnyArray, "classes symbols"]) -> Float[Array, "samples symbols"]:
     """Losses of noisy symbols whose mean, given the class, is the loss of that class: P L_weak = L, Su (56).
 
     With as many symbols as classes this is the proxy loss; with more, the minimum-norm solution.
 
     Args:
         losses: (samples, classes), the loss of every sample under every class.
-        channel: (classes, symbols), P = p(z | y); of full row rank. Labels worse than chance are fine.
+        channel: (classes, symbols), P = p(z | y); of full row rank. Labels may be worse than random.
 
     Returns:
         (samples, symbols), linear in the losses. Entries may be negative.
 
     Raises:
-        ValueError: some classes have (nearly) the same distribution of symbols, or fewer symbols than
-            classes.
+        ValueError: classes with (nearly) the same distribution of symbols, or fewer symbols than classes.
 
     >>> channel = jnp.array([[.7, .1, .2], [.1, .6, .3]])  # the third symbol: "unsure"
     >>> print((weak_losses(jnp.array([[2.0, 1.0]]), channel) @ channel.T).round(4))
@@ -93,13 +90,9 @@ def weak_losses(
 
 
 def forward_risk(
-    log_probabilities: PerClass,
-    log_matrices: Float[AnyArray, "labelers classes symbols"],
-    z: LabelMatrix,
-    *,
-    where: Mask = None,
+    log_probabilities: Rows, log_matrices: Matrices, z: LabelMatrix, *, where: Mask = None
 ) -> Array:
-    """Forward correction: the mean of -log sum_c p(c | x_i) P_t[c, z_it] over all labels given.
+    """Forward correction: the mean of -log sum_c p(c | x_i) P_t[c, z_it] over all labels.
 
     Raises:
         ValueError: sizes that do not match, NaN, rows of the matrices that do not sum to 1, a label that is
@@ -118,13 +111,9 @@ def forward_risk(
 
 
 def backward_risk(
-    log_probabilities: PerClass,
-    matrices: Float[AnyArray, "labelers classes symbols"],
-    z: LabelMatrix,
-    *,
-    where: Mask = None,
+    log_probabilities: Rows, matrices: Matrices, z: LabelMatrix, *, where: Mask = None
 ) -> Array:
-    """Backward correction: the mean of the `weak_losses` of the cross-entropy over all labels given.
+    """Backward correction: the mean of the `weak_losses` of the cross-entropy over all labels.
 
     Raises:
         ValueError: as `forward_risk`, or matrices that are (nearly) singular.
@@ -146,25 +135,25 @@ def _checked(log_probabilities: Any, matrices: Any, z: Any, where: Any) -> tuple
 
 @cache
 def _corrected(ahead: bool, confusion: tuple) -> BatchObjective:
-    """Forward or backward correction; of the same matrices one object, compiled once."""
+    """Forward or backward correction, cached by matrices, so that it compiles once."""
 
     def objective(outputs, evidence, *, where=None):
         log_p = log_probabilities(outputs)
         matrices = jnp.array(confusion, log_p.dtype)
-        risk, given = (forward_risk, safe_log(matrices)) if ahead else (backward_risk, matrices)
-        return risk(log_p, given, jnp.asarray(evidence, jnp.int32), where=where)
+        risk, channels = (forward_risk, safe_log(matrices)) if ahead else (backward_risk, matrices)
+        return risk(log_p, channels, jnp.asarray(evidence, jnp.int32), where=where)
 
     return checked(objective, lambda z: _check_labels(z, len(z), confusion))
 
 
 def _check_labels(z: Any, num_samples: int, matrices: Any) -> None:
-    """Labels (samples, labelers), codes of symbols or -1, that fit the matrices."""
+    """Check labels (samples, labelers), codes of symbols or -1, against the matrices."""
     labelers, _, symbols = np.shape(matrices)
     check.check_codes(z, symbols, "z", size=(num_samples, labelers), missing=True, kinds="iu")
 
 
 def backward(matrices: Any) -> BatchObjective:
-    """Backward correction: the mean of the `weak_losses` of all labels, of the cross-entropy, for `fit`.
+    """Backward correction as a batch objective of `fit`: the mean of `weak_losses` of the cross-entropy.
 
     The evidence is z (samples, labelers), codes of symbols.
 
@@ -198,12 +187,11 @@ def _frozen(matrices: Any) -> tuple:
 
 
 def _label_mask(z: Array, where: Mask) -> Array:
-    """Which labels count."""
     return z >= 0 if where is None else (z >= 0) & jnp.asarray(where)[:, None]
 
 
 def _check_invertible(channel: Any) -> None:
-    """Concrete matrices p(symbol | class) whose smallest singular value is away from 0."""
+    """Check that the smallest singular value of concrete matrices p(symbol | class) is not 0."""
     if not is_concrete(channel):
         return
     matrices = np.asarray(channel, np.float64)
@@ -222,10 +210,10 @@ WithLabelers = tuple[Any, Float[Array, "labelers classes classes"]]
 
 
 def with_labelers(base: Any, num_labelers: int, num_classes: int) -> WithLabelers:
-    """A model with labelers that start out right with probability .9, their errors spread evenly.
+    """Put labelers on a model, right with probability .9 at the start, errors spread evenly.
 
-    The start says which class is which: labelers are better than chance, and not much worse than they are.
-    `base` is any pytree of parameters.
+    The start identifies the classes: labelers must be better than random, and not much worse than it. `base`
+    is any pytree of parameters.
     """
     check.check_whole(num_labelers=num_labelers)
     check.check_whole(2, num_classes=num_classes)
@@ -234,7 +222,7 @@ def with_labelers(base: Any, num_labelers: int, num_classes: int) -> WithLabeler
 
 
 def labeler_matrices(model: WithLabelers) -> Float[Array, "labelers classes classes"]:
-    """A_t: rows of true classes, which sum to 1. They make a `jtruth.noise.ConfusionMatrices`."""
+    """A_t, (labelers, classes, classes), as for a `jtruth.noise.ConfusionMatrices`."""
     shape = np.shape(model[1]) if isinstance(model, tuple) and len(model) == 2 else ()
     if len(shape) != 3 or shape[1] != shape[2]:
         raise ValueError(
@@ -256,7 +244,7 @@ def layered(apply: Callable[[Any, Any], Array]) -> Callable[[WithLabelers, Any],
 
 @cache
 def predict_labels() -> BatchObjective:
-    """Mean of -log p(z_it | x_i) over all labels given; outputs are those of `layered`, evidence is z."""
+    """Mean of -log p(z_it | x_i) over all labels; outputs are those of `layered`, evidence is z."""
 
     def objective(outputs, evidence, *, where=None):
         log_p, log_matrices = outputs
@@ -269,8 +257,8 @@ def predict_labels() -> BatchObjective:
 def trace_penalty(strength: float) -> Callable[[WithLabelers], Array]:
     """Tanno et al. (2019): `strength` times the mean diagonal entry of the labelers' matrices.
 
-    Their sum over labels and samples is a mean here, so `strength` does not depend on either number; .01 to
-    .1 is a start. A single labeler that labels everything is not helped: its matrix is not identified.
+    The paper's sum over labels and samples is a mean here, so `strength` does not depend on either number;
+    try .01 to .1. The matrix of a single labeler that labels everything is not identified.
     """
     check.check_not_negative(strength, "strength")
 
@@ -280,18 +268,18 @@ def trace_penalty(strength: float) -> Callable[[WithLabelers], Array]:
     return penalty
 
 
-def label_estimates(posterior: PerClass) -> Int[Array, " samples"]:
-    """Su 3.7, (2), (22): the most probable class of every sample, the lowest one among equals."""
+def label_estimates(posterior: Rows) -> Int[Array, " samples"]:
+    """Su 3.7, (2), (22): the most probable class of every sample; ties go to the lowest."""
     check_posterior(posterior)
     return jnp.argmax(jnp.asarray(posterior), axis=1).astype(jnp.int32)
 
 
-def replication_counts(posterior: PerClass, num_copies: int) -> Int[AnyArray, "samples classes"]:
-    """How many copies of a sample to label with each class, sample replication of Su 3.7.
+def replication_counts(posterior: Rows, num_copies: int) -> Int[AnyArray, "samples classes"]:
+    """Copies of a sample to label with each class, sample replication of Su 3.7.
 
     Counts sum to `num_copies` and are nearest to its multiple of the class posterior: rounded down, and the
-    rest to the largest remainders (the lower class among equals). Divided by `num_copies` they are weights,
-    or a posterior for `mmse_risk`.
+    rest to the largest remainders (ties: the lower class). Divided by `num_copies` they are a posterior for
+    `mmse_risk`.
 
     Raises:
         ValueError: rows that are no class probabilities, or no positive whole number of copies.
@@ -311,7 +299,7 @@ def replication_counts(posterior: PerClass, num_copies: int) -> Int[AnyArray, "s
 
 
 def vote_shares(labels: Labels) -> Float[np.ndarray, "samples classes"]:
-    """The share of a sample's labels (checked here) that each class has; equal shares where there is none."""
+    """Share of a sample's labels that each class has; equal shares without labels."""
     return _host.vote_shares(as_labels(labels).counts())
 
 
@@ -321,7 +309,7 @@ def fit_voters(x: Any, labels: Labels, *, regularisation: float = 1.0) -> ModelF
     Args:
         x: (samples, features), finite numbers.
         labels: at most one label of each labeler for a sample.
-        regularisation: as for `fit_linear`; N is what that labeler has labelled.
+        regularisation: as for `fit_linear`; N is the number of that labeler's labels.
 
     Raises:
         ValueError: bad features or options, repeated labels, or a labeler without labels.
@@ -344,7 +332,7 @@ def fit_voters(x: Any, labels: Labels, *, regularisation: float = 1.0) -> ModelF
 
 
 def vote(predictions: Int[AnyArray, "labelers samples"], num_classes: int) -> Int[Array, " samples"]:
-    """The class that most classifiers predict (-1 abstains); the lowest one among equals."""
+    """The class that most classifiers predict (-1 abstains); ties go to the lowest."""
     check.check_whole(2, num_classes=num_classes)
     shape = check.check_shape(predictions, "predictions", "labelers samples")
     check.check_codes(predictions, num_classes, "predictions", size=shape, missing=True, kinds="iu")
@@ -354,9 +342,9 @@ def vote(predictions: Int[AnyArray, "labelers samples"], num_classes: int) -> In
 
 
 def median_scores(scores: Float[AnyArray, "labelers samples"]) -> Float[Array, " samples"]:
-    """The score of a vote: a sample is voted positive when the median score exceeds the threshold.
+    """The score of a vote: the median score exceeds the threshold where most voters do.
 
-    That holds for an odd number of voters, so the ROC curve of voting is that of the median.
+    For an odd number of voters the ROC curve of voting is that of the median.
     """
     check.check_shape(scores, "scores", "labelers samples")
     check.check_no_nan(scores, "scores")

@@ -1,15 +1,15 @@
 """Models learned by EM: Gaussians, logistic regression with its labelers, and any model with its labelers.
 
 *Generative Gaussian models*: naive Bayes and linear discriminant analysis (Su 3.3, E.2). Features of class c
-are normal with mean mu_c; in naive Bayes with variances of their own for each class and feature, in LDA with
-one covariance matrix for all classes. The objective is that of `generative_ml`,
+are normal with mean mu_c, in naive Bayes with a variance for each class and feature, in LDA with one
+covariance matrix. The objective is that of `generative_ml`,
 
     J = -1/N sum_i log sum_c N(x_i; mu_c, .) p(z_i | c) pi(c)   ( - 1/N log p(theta) for MAP ),
 
-a mixture whose responsibilities the labels inform, so EM climbs it with closed forms; of ideal labels (0 and
--inf) one step is the usual fit. The prior of MAP is conjugate: `pseudo_count` samples of the spread
-`pseudo_spread` (naive Bayes: an inverse gamma, LDA: an inverse Wishart, both with flat means), which keep a
-class of few samples from collapsing onto one point, where the likelihood has no bound.
+a mixture whose responsibilities the labels inform, so EM has closed forms; with ideal labels (0 and -inf) one
+step is the usual fit. The prior of MAP is conjugate: `pseudo_count` samples of the spread `pseudo_spread`
+(naive Bayes: an inverse gamma, LDA: an inverse Wishart, both with flat means), which keep a small class from
+collapsing onto one point, where the likelihood is unbounded.
 
 *Raykar et al. (2010)*: a logistic regression and the labelers together (Su 3.2, 3.6). The likelihood is (31)
 with the labelers' confusion matrices unknown:
@@ -20,16 +20,16 @@ with the labelers' confusion matrices unknown:
     M:  psi_t[c, k]  proportional to  the sum of rho_i[c] over labels k of labeler t, plus a pseudo-count
         theta        minimises the MMSE risk (40) of the logistic loss with rho for the class posterior
 
-So the classifier is one more labeler, whose M step is a training run on soft labels. For two classes psi is
-sensitivity and specificity, and the model has one score; for more it is a softmax. J never rises. The start
-is the vote shares. Labels of different labelers must be independent given the class.
+For two classes psi is sensitivity and specificity, and the model has one score; for more it is a softmax. J
+never increases. The start is the vote shares. Labels of different labelers must be independent given the
+class.
 
-*MBEM of Khetan et al. (2018)*: labelers and any model from each other (Su 3.2, 3.4.1). Round after round:
-train the model on the class posterior of the labels, that is, minimise (40); take its predicted classes for
-the correct ones, count how the labelers err against them, and form the class posterior anew. One label for
-each sample is enough. A model that repeats the labels misleads it: hold samples out, or stop early. And hard
-decisions feed back: where labels are poor a slight excess of one class becomes the prior of the next round,
-until every sample is of that class. A `prior` that is kept prevents it, and few rounds limit it.
+*MBEM of Khetan et al. (2018)*: labelers and any model from each other (Su 3.2, 3.4.1). In each round the
+model is trained on the class posterior of the labels by (40), its predictions serve as correct classes to
+count the errors of the labelers, and a new class posterior follows. One label for each sample is enough. A
+model that repeats the labels misleads it: hold samples out, or stop early. Hard decisions feed back: with
+poor labels a slight excess of one class becomes the prior of the next round, until every sample is of that
+class. A fixed `prior` prevents it, and few rounds limit it.
 """
 
 from collections.abc import Callable
@@ -55,14 +55,11 @@ from jtruth.training.linear import Linear, check_options, l2, linear_outputs, so
 from jtruth.training.objectives import discriminative_ml, generative_ml, log_probabilities
 
 
-def _climbed(
-    improve: Callable, rho: Any, max_steps: int, tol: Any, first: Any = None
-) -> tuple[Any, ModelFit]:
-    """EM by plain steps from responsibilities: what `improve` kept at the end, and the rest of the fit."""
+def _climbed(improve: Callable, rho: Any, steps: int, tol: Any, first: Any = None) -> tuple[Any, ModelFit]:
+    """EM by plain steps from responsibilities: the parameters at the end, and the rest of the fit."""
     end = climb(
-        improve, rho, inside_simplex, max_steps=max_steps, tol=tol, plain_steps=max_steps + 1, terms=1.0,
-        kept=first,
-    )  # fmt: skip
+        improve, rho, inside_simplex, max_steps=steps, tol=tol, plain_steps=steps + 1, terms=1.0, kept=first
+    )
     return end.kept, ModelFit(
         None, -end.objective, end.converged, end.num_steps, class_posterior=end.mapped, path=-end.path
     )
@@ -70,6 +67,8 @@ def _climbed(
 
 Spread = Float[AnyArray, "classes features"] | Float[AnyArray, "features features"]
 Pseudo = tuple[Any, Any]  # number of the pseudo-samples of MAP, and their variance (features,)
+Features = Float[AnyArray, "samples features"]
+Rows = Float[Array, "samples classes"]
 
 
 class Gaussians(NamedTuple):
@@ -84,10 +83,8 @@ class Gaussians(NamedTuple):
 FAMILIES = ("naive_bayes", "lda")
 
 
-def log_densities(
-    model: Gaussians, x: Float[AnyArray, "samples features"], family: str
-) -> Float[Array, "samples classes"]:
-    """log N(x_i; means[c], spread of class c), of LDA by a Cholesky factor of its one covariance matrix."""
+def log_densities(model: Gaussians, x: Features, family: str) -> Rows:
+    """log N(x_i; means[c], spread of class c); LDA by a Cholesky factor."""
     _check_gaussians(model, x, family)
     means, spread = jnp.asarray(model.means), jnp.asarray(model.spread)
     x = jnp.asarray(x, means.dtype)
@@ -103,9 +100,7 @@ def log_densities(
     return -0.5 * (apart**2).sum(axis=2) - log_volume - constant
 
 
-def update(
-    x: Float[Array, "samples features"], weights: Float[Array, "samples classes"], pseudo: Pseudo, family: str
-) -> Gaussians:
+def update(x: Features, weights: Rows, pseudo: Pseudo, family: str) -> Gaussians:
     """The M step: weighted means, and the spread about them with the pseudo-samples."""
     total, (count, spread) = weights.sum(axis=0), pseudo
     means = weights.T @ x / total[:, None]
@@ -118,7 +113,7 @@ def update(
 
 
 def log_prior(model: Gaussians, pseudo: Pseudo, family: str) -> Float[Array, ""]:
-    """log p(theta) up to a constant: that of the pseudo-samples, for every class or for the one matrix."""
+    """log p(theta) up to a constant: the conjugate prior of the pseudo-samples."""
     (count, spread), spread_of_model = pseudo, jnp.asarray(model.spread)
     if family == "naive_bayes":
         return -0.5 * (count * (jnp.log(spread_of_model) + spread[None] / spread_of_model)).sum()
@@ -127,16 +122,12 @@ def log_prior(model: Gaussians, pseudo: Pseudo, family: str) -> Float[Array, ""]
 
 
 def gaussian_log_probabilities(
-    model: Gaussians,
-    x: Float[AnyArray, "samples features"],
-    prior: Float[AnyArray, " classes"],
-    *,
-    family: str,
-) -> Float[Array, "samples classes"]:
-    """log p(y = c | x) of a fitted model: what it predicts for samples without labels.
+    model: Gaussians, x: Features, prior: Float[AnyArray, " classes"], *, family: str
+) -> Rows:
+    """log p(y = c | x) of a fitted model, for samples without labels.
 
     Raises:
-        ValueError: an unknown family, a bad prior, sizes that do not match, NaN, or a spread that is none.
+        ValueError: an unknown family, a bad prior, sizes that do not match, NaN, or an invalid spread.
     """
     choose("family", family, FAMILIES)
     if is_concrete(prior):
@@ -169,17 +160,15 @@ def fit_gaussians(
         stop: of EM; 0 steps are the fit to soft labels (one M step with the class posterior).
 
     Raises:
-        ValueError: bad shapes or values, an unknown family, a negative pseudo-count, a class that no label
-            supports.
+        ValueError: bad shapes or values, an unknown family, a negative pseudo-count, a class without labels.
 
-    Example:
-        >>> import numpy as np
-        >>> from jtruth.training import fit_gaussians
-        >>> x = np.array([[-2.2], [-2.0], [-1.5], [1.6], [2.0], [2.3]])
-        >>> labels_say = np.log([[.8, .2]] * 2 + [[.4, .6]] + [[.2, .8]] * 3)
-        >>> fit = fit_gaussians(x, labels_say, np.array([.5, .5]))
-        >>> bool(fit.converged), np.asarray(fit.model.means, float).round(2).ravel().tolist()
-        (True, [-1.9, 1.97])
+    >>> import numpy as np
+    >>> from jtruth.training import fit_gaussians
+    >>> x = np.array([[-2.2], [-2.0], [-1.5], [1.6], [2.0], [2.3]])
+    >>> log_likelihood = np.log([[.8, .2]] * 2 + [[.4, .6]] + [[.2, .8]] * 3)
+    >>> fit = fit_gaussians(x, log_likelihood, np.array([.5, .5]))
+    >>> bool(fit.converged), np.asarray(fit.model.means, float).round(2).ravel().tolist()
+    (True, [-1.9, 1.97])
     """
     choose("family", family, FAMILIES)
     x = as_features(x)
@@ -190,7 +179,7 @@ def fit_gaussians(
     log_likelihood = as_array(log_likelihood).astype(x.dtype)
     prior = jnp.asarray(prior, x.dtype)
     weights = class_posterior(log_likelihood, prior)
-    if is_concrete(weights):  # a mean of no weight is 0/0
+    if is_concrete(weights):
         empty = np.flatnonzero(np.asarray(weights).sum(axis=0) <= 0)
         if empty.size:
             why = "its mean cannot be learned: leave it out"
@@ -202,7 +191,6 @@ def fit_gaussians(
 
 @partial(jax.jit, static_argnums=6)
 def _gaussian_em(x, log_likelihood, prior, weights, pseudo, tol, options) -> ModelFit:
-    """M step, then E step and the objective at these parameters."""
     family, learn_prior, max_steps = options
 
     def improve(weights, _):
@@ -216,7 +204,7 @@ def _gaussian_em(x, log_likelihood, prior, weights, pseudo, tol, options) -> Mod
 
 
 def _check_gaussians(model: Gaussians, x: Any, family: str) -> None:
-    """Means (classes, features), a spread of the family's shape that is one, and features without NaN."""
+    """Check means (classes, features), a spread of the family's shape, and features without NaN."""
     means, features = np.shape(model.means), np.shape(x)
     spread, wanted = ("variances", means) if family == "naive_bayes" else ("covariances", means[1:] * 2)
     if len(means) != 2 or len(features) != 2 or means[1] != features[1] or np.shape(model.spread) != wanted:
@@ -233,7 +221,7 @@ def _check_gaussians(model: Gaussians, x: Any, family: str) -> None:
 
 
 def _check_numbers(regularisation: Any, pseudo_counts: Any) -> None:
-    """lambda, and the two pseudo-counts: of the diagonal, and of every other entry."""
+    """Check lambda, and the two pseudo-counts: of the diagonal, and of every other entry."""
     check_not_negative(regularisation, "regularisation")
     if np.shape(pseudo_counts) != (2,):
         raise ValueError(f"pseudo_counts must be two numbers, (diagonal, other); got {pseudo_counts!r}")
@@ -241,9 +229,9 @@ def _check_numbers(regularisation: Any, pseudo_counts: Any) -> None:
 
 
 def counted_matrices(
-    labels: Labels, weights: Float[Array, "samples classes"], pseudo_counts: Float[Array, " 2"]
+    labels: Labels, weights: Rows, pseudo_counts: Float[Array, " 2"]
 ) -> Float[Array, "labelers classes classes"]:
-    """Expected counts of (true, given) labels plus pseudo-counts (diagonal, other), as rows that sum to 1."""
+    """Expected counts of (true, label) plus pseudo-counts (diagonal, other), as rows that sum to 1."""
     classes = labels.num_classes
     label = jnp.asarray(labels.label)
     of_label = jnp.where((label >= 0)[:, None], weights[jnp.asarray(labels.sample)], 0)
@@ -253,7 +241,7 @@ def counted_matrices(
 
 
 def pseudo_matrix(num_classes: int, pseudo_counts: Float[Array, " 2"]) -> Array:
-    """(classes, classes): the first on the diagonal, the second elsewhere."""
+    """(classes, classes): the first number on the diagonal, the second elsewhere."""
     right = jnp.eye(num_classes, dtype=bool)
     return jnp.where(right, pseudo_counts[0], pseudo_counts[1])
 
@@ -281,15 +269,14 @@ def fit_raykar(
     Raises:
         ValueError: bad features, or another number of samples than the labels have.
 
-    Example:
-        >>> import numpy as np
-        >>> from jtruth.labels import Labels
-        >>> from jtruth.training import fit_raykar
-        >>> x = np.array([[-2.], [-1.5], [-1.], [1.], [1.5], [2.]])
-        >>> z = np.array([[0, 0], [0, 1], [0, 0], [1, 1], [1, 0], [1, 1]])  # the second one errs
-        >>> fit = fit_raykar(x, Labels.from_matrix(z, 2), regularisation=.1)
-        >>> bool(fit.converged), np.asarray(fit.matrices[:, 1, 1], float).round(2).tolist()
-        (True, [1.0, 0.67])
+    >>> import numpy as np
+    >>> from jtruth.labels import Labels
+    >>> from jtruth.training import fit_raykar
+    >>> x = np.array([[-2.], [-1.5], [-1.], [1.], [1.5], [2.]])
+    >>> z = np.array([[0, 0], [0, 1], [0, 0], [1, 1], [1, 0], [1, 1]])  # the second one errs
+    >>> fit = fit_raykar(x, Labels.from_matrix(z, 2), regularisation=.1)
+    >>> bool(fit.converged), np.asarray(fit.matrices[:, 1, 1], float).round(2).tolist()
+    (True, [1.0, 0.67])
     """
     x = as_features(x)
     labels = as_labels(labels, x)
@@ -304,12 +291,12 @@ def fit_raykar(
 def raykar_objective(
     model: Linear,
     matrices: Float[Array, "labelers classes classes"],
-    x: Float[Array, "samples features"],
+    x: Features,
     labels: Labels,
     regularisation: Float[Array, ""],
     pseudo_counts: Float[Array, " 2"],
 ) -> Float[Array, ""]:
-    """J(theta, psi) of this module."""
+    """J(theta, psi) of Raykar et al. (module docstring)."""
     labels = as_labels(labels, x)
     check_matrices(matrices, labels.num_classes)
     _check_numbers(regularisation, pseudo_counts)
@@ -323,7 +310,7 @@ def raykar_objective(
 
 @partial(jax.jit, static_argnames=("loss", "max_steps"))
 def _raykar_em(x, labels, rho, lam, pseudo_counts, tol, *, loss, max_steps) -> ModelFit:
-    """L-BFGS inside the M step starts from the last theta, so J cannot rise."""
+    """EM whose L-BFGS starts from the last theta, so J cannot rise."""
 
     def improve(rho, last):
         model = solve_linear(x, rho, lam, last[0], loss=loss, stop=Stop(200, tol)).model
@@ -349,33 +336,32 @@ def fit_mbem(
     """Alternate between training a model and estimating the labelers (Khetan et al. 2018, Algorithm 1).
 
     Args:
-        train: takes a class posterior (samples, classes), minimises (40) with it, and returns (model,
-            y_pred) with predicted classes (samples,) of the same samples.
+        train: takes a class posterior (samples, classes), minimises (40) with it, and returns (model, y_pred)
+            with predicted classes (samples,) of the same samples.
         labels: at least one label for a sample.
         prior: (classes,), kept in all rounds; by default learned from the predictions.
         num_rounds: at most; the rounds end when the predictions no longer change.
-        pseudo_counts: added to the diagonal and to the other entries of the counts, and (the second) to
-            those of the prior. Positive ones keep a label from becoming impossible.
+        pseudo_counts: added to the diagonal and to the other entries of the counts, and (the second) to those
+            of the prior. Positive ones keep a label from becoming impossible.
 
     Returns:
-        The last round. `path` is how many predictions each round changed, from the second one;
-        `class_posterior` is that of the labels alone, `prior` that given or the shares of the predictions.
+        The last round. `path` is the number of predictions that each round changed, from the second one;
+        `class_posterior` is that of the labels alone, `prior` the given one or the shares of the predictions.
 
     Raises:
-        ValueError: `train` returned something else than one class for each sample, or bad numbers.
+        ValueError: `train` did not return one class for each sample, or bad numbers.
 
-    Example:
-        >>> import numpy as np
-        >>> from jtruth.labels import Labels
-        >>> from jtruth.training import fit_linear, fit_mbem, linear_outputs
-        >>> x = np.array([[-2.], [-1.5], [-1.], [1.], [1.5], [2.]])
-        >>> labels = Labels.from_matrix(np.array([[0], [1], [0], [1], [1], [1]]), 2)
-        >>> def train(rho):
-        ...     fit = fit_linear(x, np.log(rho + 1e-9), np.array([.5, .5]), regularisation=.1)
-        ...     return fit.model, np.asarray(linear_outputs(fit.model, x) > 0).astype(int)
-        >>> found = fit_mbem(train, labels, prior=[.5, .5], pseudo_counts=(1, .5))
-        >>> found.y_pred.tolist(), [[round(float(p), 2) for p in row] for row in found.matrices[0]]
-        ([0, 0, 0, 1, 1, 1], [[0.67, 0.33], [0.11, 0.89]])
+    >>> import numpy as np
+    >>> from jtruth.labels import Labels
+    >>> from jtruth.training import fit_linear, fit_mbem, linear_outputs
+    >>> x = np.array([[-2.], [-1.5], [-1.], [1.], [1.5], [2.]])
+    >>> labels = Labels.from_matrix(np.array([[0], [1], [0], [1], [1], [1]]), 2)
+    >>> def train(rho):
+    ...     fit = fit_linear(x, np.log(rho + 1e-9), np.array([.5, .5]), regularisation=.1)
+    ...     return fit.model, np.asarray(linear_outputs(fit.model, x) > 0).astype(int)
+    >>> found = fit_mbem(train, labels, prior=[.5, .5], pseudo_counts=(1, .5))
+    >>> found.y_pred.tolist(), [[round(float(p), 2) for p in row] for row in found.matrices[0]]
+    ([0, 0, 0, 1, 1, 1], [[0.67, 0.33], [0.11, 0.89]])
     """
     labels = as_labels(labels)
     check_whole(num_rounds=num_rounds)

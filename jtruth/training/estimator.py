@@ -1,13 +1,13 @@
-"""`NoisyLabelClassifier`: training on noisy labels with scikit-learn's vocabulary.
+"""`NoisyLabelClassifier`: training on noisy labels with scikit-learn's interface.
 
     from jtruth.training.estimator import NoisyLabelClassifier
 
-scikit-learn (1.6 or newer) is imported when this name is first asked for. The estimator works in float64.
+scikit-learn (1.6 or newer) is imported on first use. The estimator works in float64.
 
 Labels `y` come in three forms: one label for each sample, of any type (one labeler); a matrix (samples,
 labelers) of class codes with -1 for no label, which cross-validation can split; or `Labels`. Without `noise`
-labels are taken for correct, and vote shares for class posteriors where they differ. `score` tests the
-predictions against noisy labels by `jtruth.testing`.
+labels count as correct; where they differ, vote shares are the class posterior. `score` tests the predictions
+against noisy labels by `jtruth.testing`.
 """
 
 from functools import cache
@@ -37,7 +37,7 @@ MODELS = ("linear", *FAMILIES)
 
 def accuracy_score(y_pred: np.ndarray, log_likelihood: np.ndarray, prior: np.ndarray) -> float:
     """Posterior mean of the accuracy of predictions given log p(z_i | y_i = c) and the class prior."""
-    if prior.size > 2:  # nothing is drawn
+    if prior.size > 2:
         tested = multiclass_posterior(log_likelihood, prior, y_pred, method="exact_means", key=0)
     else:
         tested = binary_posterior(log_odds(log_likelihood, prior), y_pred)
@@ -45,9 +45,9 @@ def accuracy_score(y_pred: np.ndarray, log_likelihood: np.ndarray, prior: np.nda
 
 
 def estimated_auc_score(scores: np.ndarray, log_likelihood: np.ndarray, prior: np.ndarray) -> float:
-    """Area under the ROC curve of Algorithm 1 at every threshold, in their order (Su 5.4.2): two classes.
+    """Area under the ROC curve by Algorithm 1 at every threshold, in their order (Su 5.4.2): two classes.
 
-    As a `scorer` it is given the decision function instead of predictions. The area may leave [0, 1], as its
+    As a `scorer` it gets the decision function instead of predictions. The area may leave [0, 1], as its
     points need not be monotone.
     """
     if prior.size != 2:
@@ -55,7 +55,7 @@ def estimated_auc_score(scores: np.ndarray, log_likelihood: np.ndarray, prior: n
     return float(curves_at_thresholds(log_odds(log_likelihood, prior), scores).area_in_order)
 
 
-_OF_SCORES = (estimated_auc_score,)  # scorers that are given the decision function
+_OF_SCORES = (estimated_auc_score,)  # scorers of the decision function
 
 
 class _Methods:
@@ -84,13 +84,12 @@ class _Methods:
         fit_: result of the solver (`ModelFit`), with NumPy arrays.
         n_iter_: steps that the solver took.
 
-    Example:
-        >>> import numpy as np
-        >>> from jtruth.training.estimator import NoisyLabelClassifier
-        >>> x = np.array([[-2.], [-1.5], [-1.], [1.], [1.5], [2.]])
-        >>> z = ["no", "no", "yes", "yes", "yes", "yes"]  # the third label is wrong
-        >>> NoisyLabelClassifier(noise=.2, prior=[.5, .5], regularisation=.1).fit(x, z).predict(x).tolist()
-        ['no', 'no', 'no', 'yes', 'yes', 'yes']
+    >>> import numpy as np
+    >>> from jtruth.training.estimator import NoisyLabelClassifier
+    >>> x = np.array([[-2.], [-1.5], [-1.], [1.], [1.5], [2.]])
+    >>> z = ["no", "no", "yes", "yes", "yes", "yes"]  # the third label is wrong
+    >>> NoisyLabelClassifier(noise=.2, prior=[.5, .5], regularisation=.1).fit(x, z).predict(x).tolist()
+    ['no', 'no', 'no', 'yes', 'yes', 'yes']
     """
 
     def __init__(
@@ -155,7 +154,7 @@ class _Methods:
         """Posterior mean of the accuracy on `X` given noisy labels `y`, by `jtruth.testing`.
 
         Two classes: the exact posterior; more: the deterministic form of Su's Algorithm 4. With correct
-        labels it is the accuracy. A `scorer` puts another number in its place; larger should be better.
+        labels it is the accuracy. A `scorer` replaces it; larger should be better.
         """
         log_p = self._log_probabilities(X)
         by_scores = self.scorer in _OF_SCORES and log_p.shape[1] == 2
@@ -238,7 +237,7 @@ class _Methods:
 
 @cache
 def _assembled() -> type:
-    """The methods on top of scikit-learn's base classes."""
+    """The methods combined with scikit-learn's base classes."""
     from sklearn.base import BaseEstimator, ClassifierMixin
 
     names = {"__module__": __name__, "__qualname__": "NoisyLabelClassifier", "__doc__": _Methods.__doc__}
@@ -246,7 +245,7 @@ def _assembled() -> type:
 
 
 def __getattr__(name: str) -> Any:
-    """`NoisyLabelClassifier`, on demand (PEP 562), so that importing this module needs no scikit-learn."""
+    """Load `NoisyLabelClassifier` on first use (PEP 562): the module itself needs no scikit-learn."""
     if name == "NoisyLabelClassifier":
         return _assembled()
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

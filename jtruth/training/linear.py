@@ -3,13 +3,13 @@
     J(theta) = primary term + lambda / (2N) * sum of squared weights        (28), Appendix F
 
 The intercept is not regularised. The primary term is the MMSE risk (40) of a loss or the likelihood (32);
-with (32) the regulariser is a normal prior of variance 1/lambda, so that is MAP training as well. Ideal
-labels are the same call with a `log_likelihood` of known labels (0 and -inf).
+with (32) the regulariser is a normal prior of variance 1/lambda: MAP training. Ideal labels are a
+`log_likelihood` of known labels (0 and -inf).
 
-(40) is convex with the losses here; (32) is not, so `fit_linear` starts it from the minimum of (40) and, if
-asked, from random points, and keeps the best. `solve_linear` is the pure function under it, for `jax.vmap`
-over lambdas, starts or data sets. The hinge has kinks, where the gradient means nothing: it is rounded off
-over widths from 1 down to .001, which leaves the risk within half a width of the hinge's own.
+(40) is convex with the losses here; (32) is not, so `fit_linear` starts it from the minimum of (40) and, on
+request, from random points, and keeps the best. `solve_linear` is the pure function under it, for `jax.vmap`
+over lambdas, starts or data sets. The hinge has kinks, where the gradient is useless: it is rounded off over
+widths from 1 down to .001, which leaves the risk within half a width of the hinge's own.
 """
 
 from functools import partial
@@ -33,7 +33,7 @@ from jtruth.training import objectives
 
 FITTED_LOSSES = ("logistic", "cross_entropy", "brier", "hinge", "squared_hinge")
 _PRECISE = inputs.Stop(tol=1e-6)
-_WIDTHS = (1.0, 0.1, 0.01, 0.001)  # of the rounded hinge, each started from the one before
+_WIDTHS = (1.0, 0.1, 0.01, 0.001)  # of the rounded hinge, in turn
 
 
 class Linear(NamedTuple):
@@ -56,7 +56,7 @@ def linear_outputs(model: Linear, x: Float[AnyArray, "samples features"]) -> obj
 
 
 def _check_linear(model: Any, x: Any) -> None:
-    """Weights (features,) or (features, classes) that fit the features, and an intercept that fits them."""
+    """Check weights (features,) or (features, classes), and the intercept, against the features."""
     if not isinstance(model, Linear):
         raise ValueError(f"model is a {type(model).__name__}; give a Linear(intercept, weights)")
     weights, features = np.shape(model.weights), np.shape(x)
@@ -145,7 +145,6 @@ def solve_linear(
 
 @kept_jit("options")
 def _solve(x, evidence, regularisation, start: Linear, where, tol, options) -> inputs.ModelFit:
-    """`solve_linear` compiled for (objective, loss, most steps)."""
     objective, loss, max_steps = options
     widths = _WIDTHS if (objective, loss) == ("mmse", "hinge") else (None,)
     model, steps = start, jnp.zeros((), jnp.int32)
@@ -188,21 +187,20 @@ def fit_linear(
         loss: "logistic" (the default for 2 classes), "hinge", "squared_hinge" (2 classes), "cross_entropy"
             (the default for more), "brier".
         regularisation: lambda >= 0, or several of them, for one `ModelFit` with an axis of lambdas.
-        restarts: how many further starts, of normal weights, for "ml" and "brier", which are not convex; and
+        restarts: number of further starts, of normal weights, for "ml" and "brier", which are not convex; and
             their random key or a whole number, 0 if None.
         stop: of L-BFGS, per start.
 
     Raises:
         ValueError: x is not a finite matrix, rows or classes do not match, an unknown option.
 
-    Example:
-        >>> import numpy as np
-        >>> from jtruth.training import fit_linear, linear_outputs
-        >>> x = np.array([[-2.], [-1.], [1.], [2.]])
-        >>> labels_say = np.log([[.9, .1], [.6, .4], [.3, .7], [.1, .9]])  # log p(labels | class)
-        >>> fit = fit_linear(x, labels_say, np.array([.5, .5]), regularisation=.1)
-        >>> bool(fit.converged), np.asarray(linear_outputs(fit.model, x) > 0).tolist()
-        (True, [False, False, True, True])
+    >>> import numpy as np
+    >>> from jtruth.training import fit_linear, linear_outputs
+    >>> x = np.array([[-2.], [-1.], [1.], [2.]])
+    >>> log_likelihood = np.log([[.9, .1], [.6, .4], [.3, .7], [.1, .9]])  # log p(labels | class)
+    >>> fit = fit_linear(x, log_likelihood, np.array([.5, .5]), regularisation=.1)
+    >>> bool(fit.converged), np.asarray(linear_outputs(fit.model, x) > 0).tolist()
+    (True, [False, False, True, True])
     """
     x = inputs.as_features(x)
     prior = inputs.check_evidence(x, log_likelihood, prior)
@@ -230,7 +228,7 @@ def fit_linear(
 
 
 def check_options(objective: str, loss: str | None, num_classes: int) -> str:
-    """The loss, after refusing names and combinations that make no sense."""
+    """The loss by its name or default; ValueError for invalid combinations."""
     choose("objective", objective, ("mmse", "ml"))
     loss = loss or ("logistic" if num_classes == 2 else "cross_entropy")
     choose("loss", loss, FITTED_LOSSES)

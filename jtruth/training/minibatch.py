@@ -1,11 +1,11 @@
 """Minibatch training of any JAX model on noisy labels: Adam, early stopping, learning curves.
 
-Nothing here knows what the model is: `apply(model, x)` gives outputs, its floating arrays are trained, and
-what a minibatch costs is a batch objective (`objectives`), which drops into a loop of one's own as well.
+`apply(model, x)` gives the model's outputs, its floating arrays are trained, and a batch objective
+(`objectives`) is the cost of a minibatch; batch objectives also work in a training loop of your own.
 
 `fit` is one compiled loop. Every epoch runs through the samples in a new order; the last batch is padded, and
-the padding masked. With `validation` samples their estimated risk is followed, or what `judge` says of them:
-the model of the best epoch is returned, and training stops `patience` epochs after it.
+the padding masked. With `validation` samples the model of the best epoch is returned, by their estimated risk
+or by `judge`, and training stops `patience` epochs after it.
 """
 
 from collections.abc import Callable
@@ -29,28 +29,23 @@ from jtruth.training.objectives import BatchObjective
 
 
 class Recipe(NamedTuple):
-    """What is minimised, and how."""
+    """The objective and the optimiser's settings."""
 
     objective: BatchObjective  # of a batch: objective(outputs, evidence, where=mask)
-    penalty: Callable[[Any], Array] | None = None  # added to it, penalty(model); it holds its own 1/N
-    # By what validation samples are judged, lower is better; None: by the objective. `negative_auc` stops on
-    # the estimated area under the ROC curve.
-    judge: BatchObjective | None = None
+    penalty: Callable[[Any], Array] | None = None  # added to it, penalty(model), with its own 1/N
+    judge: BatchObjective | None = None  # lower is better (`negative_auc`); None: the objective
     optimiser: optax.GradientTransformation | None = None  # of optax; None: Adam with step .001
     batch_size: int = 64  # a batch is at most the training set
     num_epochs: int = 100
     patience: int | None = None  # epochs without a better value before stopping; None runs all epochs
-    # True for a progress bar, or a function called after every epoch with (epoch, training value, validation
-    # value). A new function compiles anew.
+    # True for a progress bar, or a function of (epoch, training value, validation value).
     progress: bool | Callable[[Any, Any, Any], None] = False
-    # A jax.sharding.Mesh whose devices share each batch: each computes the costs of its part, and gradients
-    # are added up once a step. Batches that it does not divide are filled up by masked entries.
-    mesh: Any = None
+    mesh: Any = None  # a jax.sharding.Mesh whose devices share each batch
 
     __repr__ = one_line
 
 
-_ADAM = optax.adam(1e-3)  # one object, so that a second call of `fit` finds its compiled program
+_ADAM = optax.adam(1e-3)  # one object, for which `fit` compiles once
 
 
 def fit(
@@ -63,34 +58,33 @@ def fit(
     *,
     validation: tuple[Any, Any] | None = None,
 ) -> ModelFit:
-    """Train a model by minibatches. Deterministic in `key`; may be put under `jax.vmap` over keys or data.
-
-    Found are the best model (without `validation` the last one), its value, and learning curves, which are
-    NaN after the last epoch; it has converged if it was stopped by `patience`.
+    """Train a model by minibatches. Deterministic in `key`; works under `jax.vmap` over keys or data.
 
     Args:
         key: of the order of the samples.
         model: a pytree, for instance an equinox module; its floating arrays are trained.
-        apply: outputs of a batch, `apply(model, x)`. The same function object finds its compiled program.
+        apply: outputs of a batch, `apply(model, x)`. The same function object reuses its compiled program.
         x: array or pytree of arrays, samples first.
-        evidence: what the labels say, samples first: class posterior, log-likelihood, or whatever else
-            the objective takes (a pytree is fine).
+        evidence: class posterior, log-likelihood, or another pytree that the objective takes, samples first.
         recipe: the objective, and how it is minimised.
         validation: (x, evidence) of samples held out.
+
+    Returns:
+        The best model (without `validation` the last one), its value, and learning curves, NaN after the last
+        epoch; `converged` if it was stopped by `patience`.
 
     Raises:
         ValueError: sizes that are not positive, x and evidence of different lengths, patience without
             validation, no key.
 
-    Example:
-        >>> import jax, jax.numpy as jnp
-        >>> from jtruth.training import Linear, Recipe, fit, linear_outputs, mmse
-        >>> x, rho = jnp.array([[-1.], [1.]] * 8), jnp.array([[.9, .1], [.2, .8]] * 8)
-        >>> start = Linear(jnp.zeros(()), jnp.zeros(1))
-        >>> recipe = Recipe(mmse("logistic"), num_epochs=3)
-        >>> found = fit(jax.random.key(0), start, linear_outputs, x, rho, recipe)
-        >>> found.path.shape, bool(found.model.weights[0] > 0)
-        ((3,), True)
+    >>> import jax, jax.numpy as jnp
+    >>> from jtruth.training import Linear, Recipe, fit, linear_outputs, mmse
+    >>> x, rho = jnp.array([[-1.], [1.]] * 8), jnp.array([[.9, .1], [.2, .8]] * 8)
+    >>> start = Linear(jnp.zeros(()), jnp.zeros(1))
+    >>> recipe = Recipe(mmse("logistic"), num_epochs=3)
+    >>> found = fit(jax.random.key(0), start, linear_outputs, x, rho, recipe)
+    >>> found.path.shape, bool(found.model.weights[0] > 0)
+    ((3,), True)
     """
     key = as_key(key)
     judge = recipe.judge or recipe.objective
@@ -99,7 +93,7 @@ def fit(
             raise ValueError(f"{name} is a {type(function).__name__}; give a function, see the docstring")
     num_samples = _check(x, evidence, validation, recipe)
     if recipe.mesh is not None:
-        mesh_axis(recipe.mesh)  # refuses what is no mesh over one axis
+        mesh_axis(recipe.mesh)  # checks it
     for objective, pair in ((recipe.objective, (x, evidence)), (judge, validation)):
         if pair is not None and (check := getattr(objective, "check", None)) is not None:
             check(pair[1])
@@ -175,7 +169,7 @@ def _run(
 
 
 def _pass(cost: Callable, key: Any, state: Any, data: Any, recipe: Any) -> tuple[Any, Array]:
-    """One epoch of optimiser steps: (arrays, optimiser state), and the mean cost as it went."""
+    """One epoch of optimiser steps: (arrays, optimiser state), and the mean cost."""
 
     def step(carry, batch):
         (arrays, optimiser), (index, where) = carry, batch
@@ -190,8 +184,7 @@ def _pass(cost: Callable, key: Any, state: Any, data: Any, recipe: Any) -> tuple
     num_samples = _rows(data)
     devices = 1 if recipe.mesh is None else recipe.mesh.size
     *start, best = state
-    # A random order cut into batches, the last one filled up by entries that do not count; the same batches
-    # on any number of devices, which divides their size.
+    # Batches of a random order, masked at the end; the same on any number of devices.
     size = recipe.batch_size
     number = -(-num_samples // size)
     order = jax.random.permutation(stream(key, "epoch", best.num_steps), num_samples)
@@ -208,7 +201,7 @@ def _rows(tree: Any) -> int:
 
 
 def _check(x: Any, evidence: Any, validation: Any, recipe: Recipe) -> int:
-    """Number of samples, after a look at the sizes."""
+    """Check the sizes; the number of samples."""
     check_whole(batch_size=recipe.batch_size, num_epochs=recipe.num_epochs)
     if recipe.patience is not None:
         check_whole(patience=recipe.patience)
@@ -233,7 +226,7 @@ def _check(x: Any, evidence: Any, validation: Any, recipe: Recipe) -> int:
 
 
 def mlp(key: Any, num_features: int, num_classes: int, *, width: int = 64, depth: int = 2) -> eqx.nn.MLP:
-    """A multilayer perceptron with ReLU: features of one sample to logits.
+    """Make a multilayer perceptron with ReLU: features of one sample to logits.
 
     `key` of the first weights is a whole number or a JAX key; `width` and `depth` are of the hidden layers.
     """

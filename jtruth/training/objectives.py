@@ -1,42 +1,42 @@
-"""What to minimise when the labels are noisy: Table 9 of Su (2023), one function for each of its rows.
+"""Objectives for noisy labels: the rows of Table 9 of Su (2023), and the losses they use.
 
 *Losses* turn the outputs of a model into an array (samples, classes) whose entry [i, c] is the loss of sample
 i if its correct class were c: L(s, y) of Su (33) for all y at once. Outputs are one *score* for each sample,
 the log-odds of class 1 (`logistic`, `hinge`, `squared_hinge`), or *logits* (samples, classes)
 (`cross_entropy`, `brier`). For certain labels they are the losses of the same names in optax.
 
-*Objectives* are one number, the primary term of (28), from what the model says of every class and what the
-labels say of it: their `log_likelihood` log p(z_i | y_i = c), or their class posterior p(y_i = c | z_i).
+*Objectives* are the primary term of (28), from the model's outputs and the labels' `log_likelihood`
+log p(z_i | y_i = c) or class posterior p(y_i = c | z_i).
 
     discriminative ML     -1/N sum_i log sum_c p(z_i | c) p(c | x_i)               (31)-(32)
     generative ML         -1/N sum_i log sum_c p(x_i | c) p(z_i | c) pi(c)         Appendix E.2
     MAP                    either of them - 1/N log p(theta)                       Appendix E.1, E.3
     MMSE                   1/N sum_i sum_c p(c | z_i) L(s_i, c)                    (40)
 
-(32) does not use the class prior; (40) does, through the class posterior. (40) is as convex as its loss is,
-(32) is not: start it more than once. (40) is unbiased on average over classes drawn from the prior, not given
-the features: weak labels pull what it fits from p(c | x) towards the prior, so thresholds suffer before the
-order of the samples does; where the model is probabilistic
-(32) is the better of the two. The gradient (50) is `jax.grad` of `mmse_risk`.
+(32) does not use the class prior; (40) does, through the class posterior. (40) is as convex as its loss; (32)
+is not: use several starts. (40) is unbiased on average over classes drawn from the prior, not given the
+features: weak labels pull its fit from p(c | x) towards the prior, so thresholds suffer before the order of
+the samples does. For a probabilistic model (32) is the better of the two. The gradient (50) is `jax.grad` of
+`mmse_risk`.
 
-`where` (samples,) leaves samples out, for padding: they count neither in the sum nor in N, whatever their
-rows hold, and no gradient flows to them (pad features with zeros all the same: a model's own backward pass
-turns a NaN into NaN times 0). With nothing left a mean is 0. Pure JAX, of the dtype given.
+`where` (samples,) masks samples, for padding: they count neither in the sum nor in N, and no gradient flows
+to them (pad features with zeros: a model's own backward pass turns NaN into NaN times 0). An empty mean is 0.
+Pure JAX, of the dtype given.
 
 A *batch objective* is a function `objective(outputs, evidence, where=mask)` of the model's outputs and of the
-rows of the evidence, for `fit` or a loop of one's own: `mmse(loss)` of `class_posterior(log_likelihood,
-prior)`, `ml()` of `log_likelihood`. A maker gives the same object again, so that compiled programs are found.
+rows of the evidence, for `fit` or a loop of your own: `mmse(loss)` of `class_posterior(log_likelihood,
+prior)`, `ml()` of `log_likelihood`. Makers are cached, so that compiled programs are reused.
 
-The *area under the ROC curve* chooses a model without correct labels. Let rho_i = p(y_i = 1 | z_i) and r_i
+The *area under the ROC curve* selects a model without correct labels. Let rho_i = p(y_i = 1 | z_i) and r_i
 the rank of sample i's score. If scores and labels are independent given the class, and the noise model is
 right, ranks regress on rho with slope N (AUC - 1/2), because the mean of rho differs between the classes by
 var(rho) / (pi (1 - pi)):
 
     AUC = 1/2 + cov(rho, r) / (N var(rho)).
 
-With certain labels this is the Mann-Whitney statistic exactly; with uncertain ones it is unbiased and may
-leave [0, 1]. `estimated_auc` is the nearest number in [0, 1]; `negative_auc`, by which models are chosen,
-leaves it as it is: several may be at 1. With its uncertainty the area is in `jtruth.testing`.
+With certain labels this is the Mann-Whitney statistic; with uncertain ones it is unbiased and may leave [0,
+1]. `estimated_auc` is the nearest number in [0, 1]; `negative_auc`, for model selection, is not clipped.
+`jtruth.testing` has the area with its uncertainty.
 """
 
 from collections.abc import Callable
@@ -76,7 +76,7 @@ def _log_sigmoid(scores: Array) -> Array:
 
 @_log_sigmoid.defjvp
 def _slope_of_log_sigmoid(primals, tangents):
-    # By its own rule every slope costs a logarithm and four exponentials; this is one sigmoid.
+    # JAX's own rule costs a logarithm and four exponentials.
     (scores,), (moves,) = primals, tangents
     return _log_sigmoid(scores), jax.nn.sigmoid(-scores) * moves
 
@@ -93,14 +93,14 @@ def hinge(scores: Scores) -> ClassLosses:
 
 
 def rounded_hinge(scores: Scores, width: float) -> ClassLosses:
-    """The hinge with its kink replaced by a parabola of this width; below it by at most width / 2."""
+    """The hinge with its kink replaced by a parabola of this width; lower by at most width / 2."""
     gap = 1 - _signed(scores)
     inside = jnp.clip(gap, 0, width)
     return inside * (gap - inside / 2) / width
 
 
 def squared_hinge(scores: Scores) -> ClassLosses:
-    """The square of `hinge`; smooth, unlike the hinge itself."""
+    """The square of `hinge`, which is smooth."""
     return hinge(scores) ** 2
 
 
@@ -111,7 +111,7 @@ def cross_entropy(logits: Logits) -> ClassLosses:
 
 
 def brier(logits: Logits) -> ClassLosses:
-    """sum_k (p_k - [k = c])^2 of a softmax: between 0 and 2, a proper score that is bounded (Su 3.4.5)."""
+    """sum_k (p_k - [k = c])^2 of a softmax, a bounded proper score between 0 and 2 (Su 3.4.5)."""
     check_outputs(logits, (2,))
     p = jax.nn.softmax(jnp.asarray(logits), axis=1)
     return (p**2).sum(axis=1, keepdims=True) - 2 * p + 1
@@ -129,13 +129,13 @@ LOSSES: dict[str, Callable[[Array], Array]] = {
 }
 BINARY_LOSSES = ("logistic", "hinge", "squared_hinge")  # take scores (samples,); the others take logits
 
-PerClass = Float[AnyArray, "samples classes"]
+Rows = Float[AnyArray, "samples classes"]
 Prior = Float[AnyArray, " classes"]
 Mask = Bool[AnyArray, " samples"] | None
 Scalar = Float[Array, ""]
 
 
-def discriminative_ml(log_probabilities: PerClass, log_likelihood: PerClass, *, where: Mask = None) -> Scalar:
+def discriminative_ml(log_probabilities: Rows, log_likelihood: Rows, *, where: Mask = None) -> Scalar:
     """Su (32): -1/N sum_i log sum_c p(z_i | c) p(c | x_i; theta).
 
     Args:
@@ -143,21 +143,18 @@ def discriminative_ml(log_probabilities: PerClass, log_likelihood: PerClass, *, 
         log_likelihood: (samples, classes), from a noise model; 0 and -inf for a known class (30).
         where: (samples,), False for padding.
 
-    Example:
-        >>> import jax.numpy as jnp
-        >>> from jtruth.training import discriminative_ml, log_probabilities
-        >>> log_p = log_probabilities(jnp.array([0.0, 2.0]))
-        >>> print(f"{discriminative_ml(log_p, jnp.log(jnp.array([[.9, .2], [.1, .8]]))):.4f}")
-        0.4656
+    >>> import jax.numpy as jnp
+    >>> from jtruth.training import discriminative_ml, log_probabilities
+    >>> log_p = log_probabilities(jnp.array([0.0, 2.0]))
+    >>> print(f"{discriminative_ml(log_p, jnp.log(jnp.array([[.9, .2], [.1, .8]]))):.4f}")
+    0.4656
     """
     check_per_class({"log_probabilities": log_probabilities, "log_likelihood": log_likelihood}, where=where)
     log_probabilities, log_likelihood = _same_dtype(log_probabilities, log_likelihood)
     return _mean(-_log_sum(log_probabilities + log_likelihood, where), where)
 
 
-def generative_ml(
-    log_densities: PerClass, log_likelihood: PerClass, prior: Prior, *, where: Mask = None
-) -> Scalar:
+def generative_ml(log_densities: Rows, log_likelihood: Rows, prior: Prior, *, where: Mask = None) -> Scalar:
     """Su E.2: -1/N sum_i log sum_c p(x_i | c; theta) p(z_i | c) pi(c).
 
     `log_densities` are log p(x_i | y_i = c; theta), the rest as for `discriminative_ml`; `prior` is pi.
@@ -168,7 +165,7 @@ def generative_ml(
     return _mean(-_log_sum(log_densities + log_likelihood + safe_log(prior)[None, :], where), where)
 
 
-def mmse_risk(losses: PerClass, posterior: PerClass, *, where: Mask = None) -> Scalar:
+def mmse_risk(losses: Rows, posterior: Rows, *, where: Mask = None) -> Scalar:
     """Su (40): the MMSE estimate of the empirical risk, 1/N sum_i sum_c p(c | z_i) L(s_i, c).
 
     Args:
@@ -177,15 +174,15 @@ def mmse_risk(losses: PerClass, posterior: PerClass, *, where: Mask = None) -> S
         where: (samples,), False for padding.
     """
     losses, posterior = _checked_losses(losses, posterior, where)
-    return _mean(_weighed(losses, posterior, where), where)
+    return _mean(_weighted(losses, posterior, where), where)
 
 
-def risk_variance(losses: PerClass, posterior: PerClass, *, where: Mask = None) -> Scalar:
+def risk_variance(losses: Rows, posterior: Rows, *, where: Mask = None) -> Scalar:
     """Variance of the empirical risk given the labels, the mean squared error of `mmse_risk` on these data.
 
-    1/N^2 sum_i var(L(s_i, Y_i) | z_i): the risk of the true classes is close to normal around (40) with this
-    variance. Its mean over labels is (47), so it is an unbiased estimate of (47). Same arguments and errors
-    as `mmse_risk`. Source: Su 3.4.2, (47) and the equation after it.
+    1/N^2 sum_i var(L(s_i, Y_i) | z_i): the risk of the true classes is nearly normal around (40) with this
+    variance, an unbiased estimate of (47). Arguments and errors of `mmse_risk`. Source: Su 3.4.2, (47) and
+    the equation after it.
 
     >>> print(risk_variance(jnp.array([[0., 1.], [0., 2.]]), jnp.array([[.5, .5], [1., 0.]])))
     0.0625
@@ -195,8 +192,8 @@ def risk_variance(losses: PerClass, posterior: PerClass, *, where: Mask = None) 
     return _mean(spread, where) / _count(spread, where)
 
 
-def _checked_losses(losses: PerClass, posterior: PerClass, where: Mask) -> tuple[Array, ...]:
-    """Both as arrays of one dtype; a ValueError for shapes, rows or losses that cannot be."""
+def _checked_losses(losses: Rows, posterior: Rows, where: Mask) -> tuple[Array, ...]:
+    """Both as arrays of one dtype; ValueError for invalid shapes, rows or losses."""
     samples, classes = check_shape(losses, "losses", "samples classes")
     check_shape(posterior, "posterior", "samples classes", samples=samples, classes=classes)
     check_posterior(posterior, where)
@@ -212,7 +209,7 @@ def _possible(posterior: Array, where: Mask) -> Bool[Array, "samples classes"]:
 
 
 @jax.jit
-def _weighed(losses: Array, posterior: Array, where: Mask = None) -> Float[Array, " samples"]:
+def _weighted(losses: Array, posterior: Array, where: Mask = None) -> Float[Array, " samples"]:
     """Su (43): the estimate of every sample's loss; a class of probability 0 may have any loss."""
     possible = _possible(posterior, where)
     return jnp.where(possible, posterior * jnp.where(possible, losses, 0), 0).sum(axis=1)
@@ -222,11 +219,11 @@ def _weighed(losses: Array, posterior: Array, where: Mask = None) -> Float[Array
 def _loss_variances(losses: Array, posterior: Array, where: Mask) -> Float[Array, " samples"]:
     """var(L(s_i, Y_i) | z_i), as squares around the mean (43), which do not cancel."""
     losses = jnp.where(_possible(posterior, where), losses, 0)
-    return _weighed((losses - _weighed(losses, posterior, where)[:, None]) ** 2, posterior, where)
+    return _weighted((losses - _weighted(losses, posterior, where)[:, None]) ** 2, posterior, where)
 
 
-def empirical_risk(losses: PerClass, y: Int[AnyArray, " samples"], *, where: Mask = None) -> Scalar:
-    """Su (33): 1/N sum_i L(s_i, y_i), for classes y that are known or taken for known."""
+def empirical_risk(losses: Rows, y: Int[AnyArray, " samples"], *, where: Mask = None) -> Scalar:
+    """Su (33): 1/N sum_i L(s_i, y_i), for known classes y."""
     check_per_class({"losses": losses}, where=where)
     check_codes(y, np.shape(losses)[1], "y", size=np.shape(losses)[0])
     losses = jnp.asarray(losses)
@@ -234,7 +231,7 @@ def empirical_risk(losses: PerClass, y: Int[AnyArray, " samples"], *, where: Mas
 
 
 @jax.jit
-def _log_sum(joint: PerClass, where: Mask) -> Float[Array, " samples"]:
+def _log_sum(joint: Rows, where: Mask) -> Float[Array, " samples"]:
     """log sum_c exp(joint[i, c]) of the samples that count."""
     joint = jnp.asarray(joint)
     if where is not None:
@@ -244,19 +241,19 @@ def _log_sum(joint: PerClass, where: Mask) -> Float[Array, " samples"]:
 
 @jax.jit
 def _mean(values: Float[Array, " samples"], where: Mask) -> Scalar:
-    """The mean of the samples that count; 0 where there is none."""
+    """Mean of the samples that count; 0 if there are none."""
     if where is None:
         return values.mean()
     return jnp.where(jnp.asarray(where), values, 0).sum() / _count(values, where)
 
 
 def _count(values: Float[Array, " samples"], where: Mask) -> Any:
-    """How many samples count; 1 where there is none."""
+    """Number of samples that count, at least 1."""
     return values.size if where is None else jnp.maximum(jnp.asarray(where).sum(), 1).astype(values.dtype)
 
 
 def _same_dtype(first, *others) -> tuple[Array, ...]:
-    """All as arrays of the dtype of the first, which is what the model computed."""
+    """Arrays of the dtype of the first, which is the model's."""
     first = jnp.asarray(first)
     return (first, *(jnp.asarray(x, first.dtype) for x in others))
 
@@ -265,7 +262,7 @@ BatchObjective = Callable[..., Array]  # (outputs, evidence, *, where) -> scalar
 
 
 def checked(objective: BatchObjective, check: Callable[[Any], None]) -> BatchObjective:
-    """A batch objective with what `fit` asks of all its evidence once, before anything is compiled."""
+    """Attach the check of all evidence that `fit` runs once, before compiling."""
     objective.__dict__["check"] = check
     return objective
 
@@ -291,7 +288,7 @@ def ml() -> BatchObjective:
     return checked(objective, lambda evidence: check_per_class({"evidence": evidence}))
 
 
-def estimated_auc(outputs: Outputs, posterior: PerClass, *, where: Mask = None) -> Float[Array, ""]:
+def estimated_auc(outputs: Outputs, posterior: Rows, *, where: Mask = None) -> Float[Array, ""]:
     """Area under the ROC curve of class 1 against class 0, from scores and class posteriors, in [0, 1].
 
     Args:
@@ -302,8 +299,8 @@ def estimated_auc(outputs: Outputs, posterior: PerClass, *, where: Mask = None) 
     return jnp.clip(_unbiased_auc(outputs, posterior, where=where), 0.0, 1.0)
 
 
-def _unbiased_auc(outputs: Outputs, posterior: PerClass, *, where: Mask = None) -> Float[Array, ""]:
-    """The formula of the module docstring, which may leave [0, 1]; arguments are those of `estimated_auc`."""
+def _unbiased_auc(outputs: Outputs, posterior: Rows, *, where: Mask = None) -> Float[Array, ""]:
+    """The formula of the module docstring, which may leave [0, 1]; arguments of `estimated_auc`."""
     check_posterior(posterior, where)
     if where is None:
         check_outputs(outputs)
@@ -326,6 +323,6 @@ def _unbiased_auc(outputs: Outputs, posterior: PerClass, *, where: Mask = None) 
     return 0.5 + slope / count
 
 
-def negative_auc(outputs: Outputs, evidence: PerClass, *, where: Mask = None) -> Float[Array, ""]:
+def negative_auc(outputs: Outputs, evidence: Rows, *, where: Mask = None) -> Float[Array, ""]:
     """Minus the unbiased estimate, as a `judge` of `fit`: lower is better."""
     return -_unbiased_auc(outputs, evidence, where=where)

@@ -1,3 +1,3 @@
-"""A model is fitted once to the same labels."""
+"""Fixtures: each model is fitted once to the same labels."""
 
 from tests.shared_fits import fits_are_shared  # noqa: F401

@@ -1,4 +1,4 @@
-"""Every answer x every face: what one shows all show, no line is wider than the terminal, brief is brief."""
+"""Every answer in every output: consistent contents, no line wider than the terminal, short by default."""
 
 import functools
 import itertools

@@ -1,4 +1,4 @@
-"""Pages to forward: valid HTML whatever the names, nothing loaded, bounded, and true to the answer."""
+"""HTML pages: valid whatever the names, self-contained, bounded in size, and consistent with the answer."""
 
 import re
 from html.parser import HTMLParser

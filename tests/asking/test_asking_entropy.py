@@ -1,4 +1,4 @@
-"""Whom to ask next: the expected fall of the entropy by loops, by the chain rule and by the model itself."""
+"""Next labeler: the expected fall of the entropy by loops, by the chain rule and by the model itself."""
 
 import jax.numpy as jnp
 import numpy as np

@@ -1,4 +1,4 @@
-"""Whom to ask next: against the sum over all class vectors, and how it behaves on larger sets."""
+"""Next label: against the sum over all class vectors, and behaviour on larger sets."""
 
 import itertools
 from functools import partial

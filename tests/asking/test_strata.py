@@ -1,4 +1,4 @@
-"""One design for choosing gold: every sample has its chance, rounds complete each other, and gold says so."""
+"""Designs for choosing gold: inclusion probabilities of all samples, rounds that combine, records."""
 
 import numpy as np
 import pytest

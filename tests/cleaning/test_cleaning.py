@@ -283,7 +283,7 @@ def test_a_batch_sees_its_overlap(aware):
     found = influence(state)
     alone = np.argsort(-found.falls)
     rows = [alone[0]] * 40 + list(alone[1:20])
-    of_samples = ("changes", "aims", "chance", "gradients")
+    of_samples = ("slopes", "aimed", "inputs", "chance", "gradients")
     twice = replace(found, **{name: getattr(found, name)[rows] for name in of_samples})
     chosen = best_batch(twice, np.ones(59), 12)
     assert chosen[0] < 40 and sum(c >= 40 for c in chosen) >= 1
@@ -476,7 +476,7 @@ def test_a_learner_that_does_not_converge_is_a_sentence(data, aware, tmp_path):
     stuck = request.state._replace(learner=Never("ml"))
     after = answer(stuck, {int(request.samples[0]): 1})
     (doubt,) = after.doubts
-    assert doubt.startswith("Never did not converge after 1 answers, so its probabilities are rough.")
+    assert doubt.startswith("Never did not converge after 1 answer, so its probabilities are rough.")
     write_state(tmp_path / "a.state", after)
     fresh = aware["ml"]._replace(learner=stuck.learner)
     assert read_state(tmp_path / "a.state", fresh).doubts == after.doubts

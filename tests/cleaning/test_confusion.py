@@ -1,4 +1,4 @@
-"""Samples that confuse everybody: the likelihood by another way, what made the labels, and who is sure."""
+"""Samples that confuse all labelers: the likelihood by another method, simulated labels, certain labelers."""
 
 from types import SimpleNamespace
 

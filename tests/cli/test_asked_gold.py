@@ -1,4 +1,4 @@
-"""What `ask --truth` asked for comes back as gold with nothing else to say, to every question."""
+"""Samples chosen by `ask --truth` are accepted as gold by every command without further options."""
 
 import numpy as np
 import pytest

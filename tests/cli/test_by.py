@@ -1,4 +1,4 @@
-"""`--by COLUMN`: whole commands on files whose groups are systems, asked the same questions or others."""
+"""`--by COLUMN`: whole commands on files whose groups are systems, on the same questions or on others."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""`--calibration FILE`: another file says how the judges err."""
+"""`--calibration FILE`: error rates of the judges from another file."""
 
 import numpy as np
 import pytest
@@ -117,4 +117,4 @@ def test_groups_and_scores_by_a_calibration(folder, answer, run):
     assert found["auc"]["low"] > 0.5 and found["num_calibration"] == 120 and found["verdict"] == "met"
     assert "At threshold 0.5" in out
     code, out, _ = run(*ask, "--scores", "--threshold", ".5", "--require", "recall > .999")
-    assert code in (3, 4) and len(out.splitlines()) <= 20
+    assert code == 3 and "is not met" in out

@@ -1,4 +1,4 @@
-"""`jtruth clean`: a queue that continues, label issues, and what it refuses."""
+"""`jtruth clean`: a queue that continues, label issues, and refusals."""
 
 import json
 import re
@@ -105,7 +105,8 @@ def test_label_issues_without_features(answer, files):
     assert found["queue"][0]["p_wrong"] > 0.5
     page = (folder / "o.html").read_text()
     assert f"labels are wrong (95 % interval {low:.0f} to {high:.0f})." in page
-    assert all(f">{row['task']}<" in page for row in found["queue"])
+    cells = [[row[name] for name in ("task", "worker", "label", "suggested")] for row in found["queue"]]
+    assert all(f">{cell}<" in page or f" {cell}<" in page for row in cells for cell in row)
 
 
 def test_known_classes_say_how_many_are_wrong(answer, files):

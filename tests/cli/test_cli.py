@@ -1,4 +1,4 @@
-"""The command line: what it prints, what it writes, and how it ends."""
+"""The command line: printed text, written files, and exit codes."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Commands for what Python knows: shares, corrections, what to ask, sensitivity, models, simulated files."""
+"""Commands of Python functions: shares, corrections, ask, sensitivity, models, simulated files."""
 
 import csv
 import html

@@ -1,4 +1,4 @@
-"""How commands end: in the words of the shell, with one line and a code; and what they say comes next."""
+"""How commands end: an error in the words of the shell, in one line with a code; and suggested commands."""
 
 import ast
 import errno

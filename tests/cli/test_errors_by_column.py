@@ -1,4 +1,4 @@
-"""What errors go with: slopes against least squares, p-values against permutations, and what is looked at."""
+"""Columns that predict errors: slopes against least squares, p-values against permutations, and selection."""
 
 import html
 import json

@@ -1,8 +1,8 @@
-"""Every command on one small world with hostile names: first screen, JSON, page, and what comes next.
+"""Every command on one small data set with hostile names: first screen, JSON, page, next command.
 
-Tasks, workers and classes are markup, quotation marks, right-to-left words and what a shell obeys. Nothing
-of it may reach a page as markup, and no name may break a `next:` line. (Marks that cannot be seen are refused
-when a file is read; `tests/answers` has them on pages. `ask` is in `test_commands.py`.)
+Tasks, workers and classes are markup, quotation marks, right-to-left words and shell syntax. None of it may
+reach a page as markup, and no name may break a `next:` line. (Invisible characters are refused when a file is
+read; `tests/answers` has them on pages. `ask` is in `test_commands.py`.)
 """
 
 import json

@@ -1,7 +1,7 @@
-"""The lines of the site's pages that name shipped files run as printed, and give the right answer.
+"""Commands on the site's pages that name shipped files run as printed, and give the right answer.
 
-The truth of examples/judges.csv is known to the script that wrote it. Names in capitals are files of the
-reader's own, and lines with them are left out.
+The truth of examples/judges.csv is known to the script that wrote it. Names in capitals are the reader's own
+files, and lines with them are left out.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Requirements of an answer: grammar, probability, verdict, how much gold would decide, and exit codes."""
+"""Requirements of an answer: grammar, probability, verdict, amount of gold to decide, and exit codes."""
 
 import numpy as np
 import pytest

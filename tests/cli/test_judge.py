@@ -100,7 +100,7 @@ def test_labelers_says_the_same_of_one_judge_and_has_a_row_for_each_of_several(r
     assert code == 0 and len(out.splitlines()) <= 20
     assert (
         f"{fp} of {tn + fp} verified 'fail' samples are called 'pass', and {fn} of {fn + tp} verified 'pass' "
-        "samples 'fail'." in out
+        "samples are called 'fail'." in out
     )
     (row,) = json.loads((folder / "a.json").read_text())["labelers"]
     assert row["verified"] == [[tn, fp], [fn, tp]]

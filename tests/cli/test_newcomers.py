@@ -1,4 +1,4 @@
-"""Five newcomers with files as their tools write them: two commands at most, no refusal, a short screen."""
+"""Five new users with files as their tools write them: two commands at most, no refusal, a short screen."""
 
 import csv
 import json

@@ -1,4 +1,4 @@
-"""`jtruth preferences`: the first screen, the step it suggests, options in the words of the shell."""
+"""`jtruth preferences`: the first screen, the suggested command, options in the words of the shell."""
 
 import itertools
 import shlex

@@ -1,4 +1,4 @@
-"""What commands say of how they read a file, and advice that the command itself can follow."""
+"""Notes of commands on how they read a file, and advice that the command itself can follow."""
 
 import numpy as np
 import pytest

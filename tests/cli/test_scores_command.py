@@ -1,4 +1,4 @@
-"""`jtruth evaluate --scores`: what it prints, writes and draws, and what it refuses."""
+"""`jtruth evaluate --scores`: printed text, files, pictures, and refusals."""
 
 import json
 

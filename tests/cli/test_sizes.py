@@ -1,6 +1,6 @@
-"""Sizes that no sampler is made for: an answer, or a sentence that says why there is none.
+"""Sizes beyond every sampler: an answer, or a sentence with the reason for a refusal.
 
-`benchmarks/engine.py sizes` says how long they take.
+`benchmarks/engine.py sizes` measures the times.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""Files as strangers have them: other words for columns, semicolons, exports with models and gold in them."""
+"""Files of other sources: other column names, semicolons, exports that contain models and gold."""
 
 import json
 import sys
@@ -139,7 +139,7 @@ def test_typing_errors_and_rounded_ids_are_said(answer, tmp_path):
     rows[4] = (*rows[4][:2], "postive")
     _, out = answer("inspect", write(tmp_path / "l.csv", HEADER, rows))
     assert "Class 'postive' (1 label) is one letter from 'positive'" in out
-    assert "--map postive=positive" in out and "1 finding to look at" in out
+    assert "--map postive=positive" in out and "1 unusual pattern" in out
     assert "40 task ids differ only beyond 15 digits" in out
 
 

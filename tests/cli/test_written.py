@@ -1,4 +1,4 @@
-"""What commands write for other programs: the user's table with suggestions, and tables by their ending."""
+"""Files for other programs: the user's table with suggestions, and tables by their ending."""
 
 import csv
 import json

@@ -1,4 +1,4 @@
-"""Crowds of many tests. The one that shares what is hard is one set, so that models are fitted once."""
+"""Crowds of many tests; the one with shared difficulty is one set, so that models are fitted once."""
 
 import numpy as np
 

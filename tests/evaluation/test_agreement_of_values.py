@@ -1,4 +1,4 @@
-"""`set_agreement` and `rating_agreement`: columns in, a sentence out, and what they refuse."""
+"""`set_agreement` and `rating_agreement`: columns in, a sentence out, and refusals."""
 
 import numpy as np
 import pytest

@@ -1,8 +1,8 @@
-"""Orders, codings and containers as users have them: the right answer or a refusal, no wrong one in silence.
+"""Orders, codings and containers of user data: the right answer or an error, never a silent wrong one.
 
-One data set is handed over in many ways. The answer of each must be that of the arrays aligned by hand, to
-rounding, or a ValueError whose text says what is wrong. A plain sequence in another order cannot be seen by
-its shape; there the answer begins with a doubt, and a warning names the ids it was matched with.
+One data set is passed in many ways. The answer of each must be that of the arrays aligned by hand, to
+rounding, or a ValueError that names the problem. A plain sequence in another order has the same shape; there
+the answer begins with a doubt, and a warning names the ids it was matched with.
 """
 
 from datetime import UTC, datetime, time
@@ -250,8 +250,8 @@ NUMBERED = jt.Labels.from_frame(melted(range(SIZE)), tasks=range(SIZE)[::-1])
 CAPITALS = pd.Series(np.array(["Reject", "Accept"])[PRED], index=IDS)
 REFUSED = [  # predictions, what the message says, and the labels if others
     (RENAMED, r"2 of 300 labelled tasks have no entry in it .*2 of its entries are for .* \('x0', 'x1'\)"),
-    (BY_TASK.drop(IDS[7]), rf"1 of 300 labelled tasks have no entry in it \('{IDS[7]}'\)"),
-    (pd.Series(PRED[:-1], index=IDS[:-1]), "1 of 300 labelled tasks have no entry"),
+    (BY_TASK.drop(IDS[7]), rf"1 of 300 labelled tasks has no entry in it \('{IDS[7]}'\)"),
+    (pd.Series(PRED[:-1], index=IDS[:-1]), "1 of 300 labelled tasks has no entry"),
     (dict.fromkeys([*IDS.tolist(), "more"], 1), r"1 of its entries .*\('more'\)"),
     (pd.Series(PRED, index=[IDS[1], *IDS[1:]]), "has 2 rows"),
     ({1: 0, "1": 1}, "task ids mix types"),
@@ -315,9 +315,9 @@ def test_everything_by_task_is_aligned_alike():
     some = {IDS[k]: int(Y[k]) for k in range(60)}
     keyed = jt.evaluate(SHUFFLED, labels, gold=Gold(some, by_task[0], by_task[1].to_dict()), key=1)
     assert same(keyed, plain) and keyed.num_gold == 60
-    with pytest.raises(ValueError, match="inclusion of gold: 1 of 300 labelled tasks have no entry"):
+    with pytest.raises(ValueError, match="inclusion of gold: 1 of 300 labelled tasks has no entry"):
         jt.evaluate(PRED, labels, gold=Gold(gold, by_task[0][1:]))
-    with pytest.raises(ValueError, match=r"gold: 1 of its entries are for tasks without labels \('nobody'\)"):
+    with pytest.raises(ValueError, match=r"gold: 1 of its entries is for a task without labels \('nobody'\)"):
         jt.prevalence(labels, gold=some | {"nobody": 1})
     with pytest.raises(ValueError, match=r"gold\['q\d+'\] is 2, not a class"):
         jt.evaluate_labelers(labels, gold=dict.fromkeys(IDS[:3], 2))
@@ -418,7 +418,7 @@ def test_what_was_said_when_predictions_and_scores_were_read_reaches_the_answer(
     labels = jt.Labels.from_long([1, 2, 1, 2], ["a", "a", "b", "b"], ["no", "yes", "no", "yes"])
     (tmp_path / "p.csv").write_text("task,label,score,no,yes\n1,no,.3,.666,.333\n2,yes,.9,0,1\n3,no,.5,1,0\n")
     found = jt.read_predictions(tmp_path / "p.csv", labels, common_only=True)
-    assert any("were rescaled (sums off by" in note for note in found.notes) and len(found.notes) == 2
+    assert any("were rescaled in 1 row" in note for note in found.notes) and len(found.notes) == 2
     given = {"noise": jt.noise.Symmetric(0.1, 2), "prior": [0.5, 0.5]}
     graded = jt.evaluate(found.y_pred, labels, **given), jt.evaluate_scores(found.scores, labels, **given)
     for answer in graded:

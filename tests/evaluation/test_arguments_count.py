@@ -1,4 +1,4 @@
-"""What the user hands over reaches every part of the answer: prior, gold and `positive`, member by member."""
+"""Prior, gold and `positive` affect every part of the answer, member by member."""
 
 import jax
 import numpy as np

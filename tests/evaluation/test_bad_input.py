@@ -1,4 +1,4 @@
-"""What `evaluate` says of input that it cannot use: the place, what was got, what to do."""
+"""Errors of `evaluate` for unusable input: the place, the value, what to do."""
 
 import jax
 import numpy as np

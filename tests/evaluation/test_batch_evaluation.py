@@ -1,4 +1,4 @@
-"""Many sets in one call against `evaluate`'s parts one by one, and against enumeration of all classes."""
+"""Many sets in one call against `evaluate` one by one, and against enumeration of all classes."""
 
 from itertools import product
 

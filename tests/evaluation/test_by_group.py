@@ -1,4 +1,4 @@
-"""Shares of groups and their differences: enumeration, perfect labels, new items, what cannot be asked."""
+"""Shares of groups and their differences: enumeration, perfect labels, new items, refusals."""
 
 import itertools
 from dataclasses import replace

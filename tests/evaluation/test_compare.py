@@ -1,4 +1,4 @@
-"""`compare_classifiers`: exact where classes are known, paired, calibrated, honest where nobody vouches."""
+"""`compare_classifiers`: exact for known classes, paired, calibrated, wide without gold."""
 
 import itertools
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""`jt.consensus`: class, probability and who disagrees, in Python and at the command line."""
+"""`jt.consensus`: class, probability and disagreeing labelers, in Python and at the command line."""
 
 import json
 
@@ -26,7 +26,7 @@ def test_class_probability_and_who_disagrees(votes):
         {"worker": "bob", "num_labels": 4, "num_disagree": 1},
         {"worker": "ann", "num_labels": 4, "num_disagree": 0},
     ]
-    assert "1 samples are tied between classes; the first class is shown." in found.warnings
+    assert "1 sample is tied between classes; the first class is shown." in found.warnings
     text = found.summary(full=True)
     assert (
         "4 samples by majority_vote" in text and "2 of 11 labels disagree with the consensus (18 %)" in text

@@ -1,4 +1,4 @@
-"""Error rates known by draws: against the sum over all classes and all draws, and what is said."""
+"""Error rates given by draws: against the sum over all classes and all draws, and the sentences."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""`evaluate` as a user meets it: perfect labels, known and learned noise, gold, one against the rest."""
+"""`evaluate`: perfect labels, known and learned noise, gold, one class against the rest."""
 
 import functools
 import json

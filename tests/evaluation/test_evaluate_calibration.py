@@ -1,4 +1,4 @@
-"""Calibration where experts disagree: the report, exchangeability of labelers, and the shell."""
+"""Calibration when experts disagree: the report, exchangeability of labelers, and the command."""
 
 import json
 import sys

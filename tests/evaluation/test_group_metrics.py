@@ -1,4 +1,4 @@
-"""Metrics of a classifier, and labelers, in groups: enumeration, perfect labels, what cannot be asked."""
+"""Metrics of a classifier, and labelers, in groups: enumeration, perfect labels, refusals."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""The same data, the same answer: rows, tasks and labelers permuted, another process and hash seed."""
+"""Invariance: rows, tasks and labelers permuted, another process and hash seed."""
 
 import os
 import subprocess

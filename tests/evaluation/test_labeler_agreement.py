@@ -1,4 +1,4 @@
-"""`labeler_agreement`: every two and all together, by name, as the coefficients by themselves."""
+"""`labeler_agreement`: all pairs and all together, by name, against the coefficients themselves."""
 
 import numpy as np
 import pytest

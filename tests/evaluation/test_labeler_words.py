@@ -1,4 +1,4 @@
-"""Labelers who swap classes, answer by habit or change, in words; classes that read like no answer."""
+"""Sentences on labelers who swap classes, label at random or change; classes that mean no answer."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""How good is every labeler: checks, assumptions and gold, and text that no name can spoil."""
+"""`evaluate_labelers`: checks, assumptions and gold, and text with hostile names."""
 
 import json
 import re

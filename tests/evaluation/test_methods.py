@@ -1,4 +1,4 @@
-"""Every method does what it is called, or is refused: all methods by noise, prior and gold, given or not."""
+"""All methods by noise, prior and gold, given or not: the named method runs, or is refused."""
 
 from itertools import product
 

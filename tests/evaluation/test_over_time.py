@@ -1,4 +1,4 @@
-"""Shares of many groups and of days: exact likelihoods, simulated walks, one error model, what is said."""
+"""Shares of many groups and of days: exact likelihoods, simulated walks, one error model, sentences."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""Nothing but the answer: no NaN where JAX looks for it, no raw warnings, fields that hold what they say."""
+"""No side effects: no NaN where JAX looks for it, no raw warnings, fields of the stated types."""
 
 import jax
 import numpy as np

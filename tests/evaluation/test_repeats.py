@@ -1,4 +1,4 @@
-"""Labelers who label again: one label of each is calibrated, all are not; what self-agreement says."""
+"""Repeated labels of a labeler: one of each is calibrated, all are not; sentences on self-agreement."""
 
 import numpy as np
 import pytest

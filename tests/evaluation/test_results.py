@@ -1,4 +1,4 @@
-"""Every kind of answer is plain data: it pickles, copies, prints in a line, answers the same questions."""
+"""Every kind of answer is plain data: it pickles, copies, prints in a line, and answers again."""
 
 import copy
 import pickle

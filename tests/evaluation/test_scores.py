@@ -1,4 +1,4 @@
-"""`evaluate_scores`: known classes give scikit-learn's areas, intervals hold, bad scores are named."""
+"""`evaluate_scores`: scikit-learn's areas for known classes, coverage, errors for bad scores."""
 
 import jax
 import numpy as np
@@ -131,7 +131,7 @@ def test_gold_gives_draws_of_whole_curves():
     binned = roc_auc_score(y, np.searchsorted(found.edges, score, side="right"))
     low, high = found.auc.interval(0.95)
     assert low < binned < high < low + 0.15 and found.interval_kind == "posterior"
-    assert "100 verified labels (gold) were taken as true" in found.summary(full=True)
+    assert "100 verified labels (gold) were used" in found.summary(full=True)
     low, high = found.asked[0].cheapest
     assert low <= found.asked[0].threshold <= high
     turned = jt.evaluate_scores(-score, labels, gold=gold, positive=0)

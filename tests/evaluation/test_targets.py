@@ -1,4 +1,4 @@
-"""One word for what an answer is about, in every answer, and the same for a plan and an evaluation."""
+"""`target` means the same in every answer, in a plan and in an evaluation."""
 
 import numpy as np
 import pytest

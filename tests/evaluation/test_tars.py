@@ -1,4 +1,4 @@
-"""`evaluate(method="tars")`: the estimator's numbers, their kind and target, gold, and what it refuses."""
+"""`evaluate(method="tars")`: the estimates, their kind and target, gold, and refusals."""
 
 import json
 

@@ -1,5 +1,4 @@
-"""Distribution of labels under a Dirichlet, from alpha_0 = 1e-6 to 1e9 in float32, and what follows from
-it."""
+"""Dirichlet-multinomial of labels, from alpha_0 = 1e-6 to 1e9 in float32, and its uses."""
 
 import itertools
 

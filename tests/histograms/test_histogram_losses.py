@@ -1,4 +1,4 @@
-"""Losses are unbiased by enumeration of all label vectors, intervals cover, and bad input is named."""
+"""Losses are unbiased by enumeration of all label vectors, intervals cover, and errors name bad input."""
 
 import itertools
 from functools import partial
@@ -48,10 +48,10 @@ def test_one_label_says_nothing_about_disagreement():
     h, z = hist.from_counts([[1, 0], [1, 1]]), np.full((2, 2), 0.5)
     assert np.isnan(np.asarray(hist.epistemic_loss(h, z))).tolist() == [[True] * 2, [False] * 2]
     assert np.isnan(np.asarray(hist.disagreement(h))).tolist() == [True, False]
-    with pytest.raises(ValueError, match=r"1 of 2 samples have fewer than 2 labels \(0\).*drop=True"):
+    with pytest.raises(ValueError, match=r"1 of 2 samples has fewer than 2 labels \(0\).*drop=True"):
         hist.loss_estimates(h, z)
     table = hist.loss_estimates(h, z, drop=True)
-    assert "1 of 2 samples have fewer than 2 labels (0) and were left out." in table.notes
+    assert "1 of 2 samples has fewer than 2 labels (0), left out." in table.notes
     np.testing.assert_allclose(table.estimates["squared_loss"].mean, 0.5)  # of both samples
 
 
@@ -121,7 +121,7 @@ def test_bins():
     text = merged_by_class(z[:, :1], MergedBins(10, 2))[1]
     assert text == "10 bins were merged to 1, so that each has 2 samples or more."
     table = hist.loss_estimates(FOUR, z)
-    assert "bins have one sample and count 0" in table.notes[-1]
+    assert "bins have one sample, a calibration loss of 0" in table.notes[-1]
 
 
 @pytest.mark.parametrize("number", [15, 100])
@@ -186,7 +186,7 @@ BAD = {
     "text": (lambda: hist.from_counts([["a", "b"]]), "counts must be numbers"),
     "unlabelled": (
         lambda: hist.from_labels(Labels.from_matrix([[0, 1], [-1, -1]], 2, allow_unlabelled=True)),
-        "1 samples have no label",
+        "1 sample has no label",
     ),
     "sum": (lambda: hist.loss_estimates(H, P * 0.9), r"probabilities\[0\] sums to 0.9"),
     "outside": (lambda: hist.loss_estimates(H, [[1.2, -0.2], [0.5, 0.5]]), r"probabilities\[0, 0\] is 1.2"),

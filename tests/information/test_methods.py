@@ -1,4 +1,4 @@
-"""Simulated information, models of somebody else, the choice of a method, and refused input."""
+"""Simulated information, custom models, the choice of a method, and refused input."""
 
 import equinox as eqx
 import jax

@@ -1,4 +1,4 @@
-"""Closed form, equivalent labeler, smallest team, what labelers add: two ways for each."""
+"""Closed form, equivalent labeler, smallest team, contributions of labelers: two ways for each."""
 
 import itertools
 import math

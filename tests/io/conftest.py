@@ -1,4 +1,4 @@
-"""Files of a test."""
+"""Fixtures: files of a test."""
 
 import pytest
 

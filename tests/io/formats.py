@@ -1,7 +1,7 @@
-"""Files as the tools of the field write them, made from given labels: (task, labeler, "pos" or "neg").
+"""Files in the formats of annotation tools, made from given labels: (task, labeler, "pos" or "neg").
 
-A format is a file name, what the file calls the two classes, and a function for one record: of a label and
-its number, or of a task and its labels by labeler.
+A format is a file name, its words for the two classes, and a function for one record: of a label and its
+number, or of a task and its labels by labeler.
 """
 
 import io

@@ -1,4 +1,4 @@
-"""Words for classes: what is merged is said, and numbers are never merged."""
+"""Words for classes: merged words are reported, and numbers are never merged."""
 
 import pytest
 

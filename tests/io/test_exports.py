@@ -1,4 +1,4 @@
-"""Exports of annotation tools, wide tables and other forms: the same seven labels in every dress."""
+"""Exports of annotation tools, wide tables and other forms: the same seven labels in every format."""
 
 import gzip
 import json

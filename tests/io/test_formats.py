@@ -1,4 +1,4 @@
-"""Logs of evaluations, crowd platforms, surveys: what is written in every format is read back, or refused."""
+"""Logs of evaluations, crowd platforms, surveys: every written format is read back, or refused."""
 
 import json
 import zipfile

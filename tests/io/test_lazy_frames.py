@@ -1,4 +1,4 @@
-"""Labels that an engine holds: the same labels as from a frame in memory, and the same refusals."""
+"""Labels in an engine's table: the same labels as from a frame in memory, and the same errors."""
 
 import numpy as np
 import polars as pl

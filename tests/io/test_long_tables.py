@@ -1,4 +1,4 @@
-"""Two readers of tables, one result: whole blocks of text against the csv module, on made-up files."""
+"""Two table readers with one result: whole blocks of text against the csv module, on random files."""
 
 import gzip
 import tracemalloc

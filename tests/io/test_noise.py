@@ -1,4 +1,4 @@
-"""Noise models from JSON: order, other kinds, and what is refused."""
+"""Noise models from JSON: order, other kinds, and refusals."""
 
 import json
 
@@ -58,7 +58,7 @@ BAD_NOISE = [
     ('{"symmetric": NaN}', "symmetric must lie in [0, 1]; got nan"),
     (
         {"confusion_matrices": {"a": GOOD_MATRIX, "c": GOOD_MATRIX}},
-        "no entry for 1 of 2 ('b'); 1 of its entries are for others ('c')",
+        "no entry for 1 of 2 ('b'); it has 1 entry for others ('c')",
     ),
     ({"confusion_matrices": {"a": GOOD_MATRIX, "b": [[1]]}}, "of 'b' must be numbers of shape (2, 2)"),
     ({"confusion_matrices": {"a": GOOD_MATRIX, "b": [[1, 0], [1]]}}, "must be numbers of shape (2, 2)"),

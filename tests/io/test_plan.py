@@ -1,4 +1,4 @@
-"""The plan of a table: which column is which, what is in doubt and what chooses, and that it can be kept."""
+"""The plan of a table: roles of columns, doubts and options that resolve them, and saved plans."""
 
 import json
 import re

@@ -1,14 +1,14 @@
-"""A table of known meaning, written in any way that people write tables, is read as itself or refused.
+"""A table of known meaning, written in any usual way, is read correctly or refused.
 
-A table is drawn by its seed. Tasks, workers, classes and labels are its meaning; a layout, a format, names
-and order of columns, columns beside the labels and spellings of missing cells are how it is written. What is
-read must be the same set of (task, worker, class), or a ValueError; anything else is a misreading. Fair is:
+A table is drawn by its seed. Tasks, workers, classes and labels are its meaning; layout, format, names and
+order of columns, columns beside the labels and spellings of missing cells are its form. The result must be
+the same set of (task, worker, class), or a ValueError; anything else is a misreading. The rules:
 
 - columns beside the labels (ids, times, texts, numbers, groups, gold, a derived majority) are no labelers,
   nor is a worker called GOLD; a labeler whose column is left out is a misreading too;
-- of a worker who repeats himself (epochs) one of his most frequent labels is right;
-- with a second key (question) a task is any name that holds both; where no name of a column says what the
-  tasks are, any names of them will do, if the same labels are of one task;
+- of a worker with repeated labels (epochs) one of the most frequent labels is right;
+- with a second key (question) a task is any name that contains both; where no column name identifies the
+  tasks, any names will do, if the same labels are of one task;
 - text that differs in its Unicode form alone, equal numbers, and true and True are the same.
 
 `python tests/io/test_read_back.py 0 5000 [plain]` prints how often each kind is read, refused and misread,

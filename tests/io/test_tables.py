@@ -1,4 +1,4 @@
-"""Files: what is read from them, what is refused and where, and round trips."""
+"""Files: contents, errors with their place, and round trips."""
 
 import gzip
 import io
@@ -201,7 +201,7 @@ def test_only_common_tasks_on_request(write):
     with pytest.raises(ValueError) as caught:
         read_predictions(path, LABELS)
     for fragment in (
-        "pred.csv: 1 of 3 labelled tasks have no row in it ('2')",
+        "pred.csv: 1 of 3 labelled tasks has no row in it ('2')",
         "2 of its rows are for tasks without labels ('9', '8')",
         "set common_only=True to use the 2 common tasks",
     ):
@@ -214,13 +214,13 @@ def test_only_common_tasks_on_request(write):
 
 def test_equal_predictions_are_allowed_and_noted(write):
     found = read_predictions(write("task,label\n1,no\n2,no\n3,no\n"), LABELS)
-    assert found.y_pred.tolist() == [0, 0, 0] and found.notes == ("1 classes are never predicted: 'yes'.",)
+    assert found.y_pred.tolist() == [0, 0, 0] and found.notes == ("1 class is never predicted: 'yes'.",)
 
 
 def test_rounded_probabilities_are_rescaled_and_counted_but_for_rounding_of_arithmetic(write):
     found = read_predictions(write("task,label,no,yes\n1,no,.333,.666\n2,no,.5,.5\n3,yes,0,1\n"), LABELS)
     np.testing.assert_allclose(found.probabilities.sum(axis=1), 1, rtol=1e-15)
-    assert found.notes == ("Class probabilities of 1 rows were rescaled (sums off by at most 0.001).",)
+    assert found.notes == ("Class probabilities were rescaled in 1 row (at most 0.001 off).",)
     path = write("task,label,no,yes\n1,no,.3333333,.6666666\n2,no,.5,.5\n3,yes,.1,.9\n", "pred.csv")
     found = read_predictions(path, LABELS)
     assert found.notes == () and abs(found.probabilities[0].sum() - 1) < 1e-12
@@ -235,7 +235,7 @@ BAD_PREDICTIONS = [
     ("task,label\n01,no\n", "No task is in both: do the ids agree? Labels have '1', '2', '3'"),
     (
         "model,task,label\na,1,no\na,2,no\nb,1,no\n",
-        "lines 2, 4: task '1' has 2 rows (1 tasks do). One row per task is needed; the columns are 'model'",
+        "lines 2, 4: task '1' has 2 rows (1 task does). One row per task is needed; the columns are 'model'",
     ),
     ("task,label,score\n1,no,high\n", "pred.csv, line 2: score 'high' is not a finite number"),
     ("task,label,score\n1,no,nan\n", "line 2: score 'nan' is not a finite number"),
@@ -267,7 +267,7 @@ def test_missing_score_column(write):
 def test_gold(write):
     assert read_gold(write("task,label\n3,yes\n1,no\n"), LABELS).tolist() == [0, -1, 1]
     path = write("task,label\n3,yes\n7,no\n", "gold.csv")
-    with pytest.raises(ValueError, match=r"gold.csv: 1 of its rows are for tasks without labels \('7'\)"):
+    with pytest.raises(ValueError, match=r"gold.csv: 1 of its rows is for a task without labels \('7'\)"):
         read_gold(path, LABELS)
     assert read_gold(path, LABELS, common_only=True).tolist() == [-1, -1, 1]
     with pytest.raises(ValueError, match="No task is in both"):
@@ -313,7 +313,7 @@ def test_end_of_file_marks_and_long_fields(write):
 
 def test_gold_left_out_is_said_where_the_answer_is_given(write):
     gold = read_gold(write("task,label\n3,yes\n7,no\n"), LABELS, common_only=True)
-    assert gold.tasks == LABELS.tasks and "1 of its rows are for tasks without labels ('7')" in gold.notes[0]
+    assert gold.tasks == LABELS.tasks and "1 of its rows is for a task without labels ('7')" in gold.notes[0]
     _, notes = inputs.read_gold(gold, LABELS)
     assert notes == gold.notes
     part = LABELS.restrict([2, 1])

@@ -1,4 +1,4 @@
-"""Times as text: against pandas, and what cannot be decided is refused."""
+"""Times as text: against pandas, and ambiguous ones are refused."""
 
 from datetime import UTC, datetime, timedelta, timezone
 

@@ -1,4 +1,4 @@
-"""Answers back into files: every kind of table by its ending, and what annotation tools import."""
+"""Answers written to files: every kind of table by its ending, and imports of annotation tools."""
 
 import csv
 import json

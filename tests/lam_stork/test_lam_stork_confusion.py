@@ -105,7 +105,7 @@ def test_unbiased_joint():
 
 def test_what_the_warnings_say():
     found = recover_confusion([[60, 2], [8, 30]], [[0.9, 0.1], [0.2, 0.8]])
-    assert not found.inside and "1 of 4 joint probabilities are negative" in found.warnings[0]
+    assert not found.inside and "probabilities are negative, which is impossible: 1 of 4" in found.warnings[0]
     poor = recover_confusion([[60, 20], [30, 30]], [[0.52, 0.48], [0.46, 0.54]])
     assert poor.condition > 10 and "condition number" in poor.warnings[0]
     found = recover_confusion([[60, 20], [30, 30]], [[0.9, 0.1], [0.2, 0.8]], prior=[0.5, 0.5])

@@ -1,4 +1,4 @@
-"""Rows that are alike, against draws of the prior that share no code with the sampler.
+"""Rows with a common prior, against draws of the prior that share no code with the sampler.
 
 Comparisons allow 5 standard errors of both sides together: fewer than 1 false alarm in 10 000 for 60 numbers.
 """

@@ -1,4 +1,4 @@
-"""Checkpoints: one format, a mark that another process finds again, and files that are never half written."""
+"""Checkpoints: one format, a mark that another process reproduces, and atomic writing."""
 
 import errno
 import json

@@ -1,5 +1,4 @@
-"""Sweeps by XLA have the distribution of those by NumPy: chances, counts, whole fits, all tables of a tiny
-problem."""
+"""Sweeps by XLA have the distribution of those by NumPy: probabilities, counts, fits, tiny tables."""
 
 import json
 import os

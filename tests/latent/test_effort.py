@@ -1,4 +1,4 @@
-"""Effort is counted in work: what a clock says changes nothing, and data that are too large are refused."""
+"""Effort is measured in work, not by a clock, and data that are too large are refused."""
 
 import time
 from functools import partial

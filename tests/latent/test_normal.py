@@ -1,5 +1,4 @@
-"""The weighed normal approximation at the mode: by enumeration, tempering and derivatives; where there is
-none."""
+"""The weighted normal approximation at the mode: by enumeration, tempering and derivatives; its limits."""
 
 from itertools import product
 

@@ -1,4 +1,4 @@
-"""Spam, drift and duplicates: the evidence against plain sums, and who is named in simulated crowds."""
+"""Spam, drift and duplicates: the evidence against plain sums, and detection in simulated crowds."""
 
 import itertools
 import math

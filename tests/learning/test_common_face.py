@@ -1,8 +1,7 @@
-"""What every consensus method must do, asked of each entry of `jtruth.learning.methods.METHODS`.
+"""Requirements of every consensus method, for each entry of `jtruth.learning.methods.METHODS`.
 
-All questions use one crowd (24 samples, 5 labelers, two classes; a second one of three classes), so that a
-method compiles few programs here. A method that cannot take a crowd says so by its `refuses`, and its fit by
-the same words.
+All tests use one crowd (24 samples, 5 labelers, two classes; a second one of three classes), so that a method
+compiles few programs here. A method that cannot use a crowd has a reason in `refuses`, which is its error.
 """
 
 import pickle

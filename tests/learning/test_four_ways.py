@@ -1,5 +1,4 @@
-"""One posterior by four algorithms: the mode plugged in, the normal approximation at it, tempering, and
-NUTS."""
+"""One posterior by four algorithms: the mode plugged in, its normal approximation, tempering, and NUTS."""
 
 import jax
 import numpy as np

@@ -48,7 +48,7 @@ def test_what_is_refused_and_said():
     assert "No verified sample is of class '2'" in fit.warnings[0]
     alone = Labels(*(np.append(a, b) for a, b in zip(labels.arrays, (1, 5, 0), strict=True)), 60, 6, 3)
     fit = fit_known_classes(alone, gold=gold, pseudo=0)
-    assert "1 labelers have no verified label (5)" in fit.warnings[0]
+    assert "1 labeler has no verified label (5)" in fit.warnings[0]
     assert np.isfinite(fit.interval()).all() and np.isfinite(fit.class_posterior).all()
 
 

@@ -1,4 +1,4 @@
-"""One coin, difficulty, GLAD, Welinder, labels shown, minimax entropy: against loops and known truth."""
+"""One coin, difficulty, GLAD, Welinder, visible labels, minimax entropy: against loops and known truth."""
 
 import numpy as np
 import pytest
@@ -108,7 +108,7 @@ def test_most_probable_positions_that_follow_one_labeler_say_so():
     z, y = simulate(0, 200, 5, 2, accuracy=0.6, present=1.0)
     fit = fit_welinder(Labels.from_matrix(z, 2))
     assert (fit.class_posterior.argmax(axis=1) == y).mean() < 0.7
-    assert "another class than the majority of their labels" in fit.warnings[0]
+    assert "another class than the majority of labels" in fit.warnings[0]
 
 
 def test_welinder_noise_model_is_the_dist_of_its_own_labels():

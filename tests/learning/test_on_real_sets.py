@@ -1,4 +1,4 @@
-"""Every consensus method on every public crowd: no NaN, no class that has exchanged its name, every sample.
+"""Every consensus method on every public crowd: no NaN, no swapped classes, every sample.
 
 On the first 60 tasks of each set and their labelers.
 """

@@ -1,4 +1,4 @@
-"""Messages and moments: against loops and known distributions, on public sets, what they refuse."""
+"""Messages and moments: against loops and known distributions, on public sets, and refusals."""
 
 import itertools
 

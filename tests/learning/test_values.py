@@ -1,4 +1,4 @@
-"""Labels of other kinds: each density against scipy and loops, each fit against what made the data."""
+"""Labels of other kinds: each density against scipy and loops, each fit against simulated truth."""
 
 import itertools
 

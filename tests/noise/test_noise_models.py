@@ -1,5 +1,4 @@
-"""What every noise model must do, tested on all of them: sum to one, sample its own distribution, survive
-JAX."""
+"""Requirements of every noise model: sum to one, sample its own distribution, JAX transformations."""
 
 import itertools
 import json

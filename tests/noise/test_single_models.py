@@ -1,6 +1,6 @@
-"""Single noise models: limits, gradients, many labelers, known labels, and parameters that are refused.
+"""Single noise models: limits, gradients, many labelers, known labels, and refused parameters.
 
-What all of them must do is in test_noise_models.
+Requirements of all models are in test_noise_models.
 """
 
 import math

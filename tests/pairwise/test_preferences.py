@@ -1,4 +1,4 @@
-"""The whole answer: exact posteriors of answers as given, position bias, gold, shared errors, ranks."""
+"""`preferences`: exact posteriors for correct answers, position bias, gold, shared errors, ranks."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""One set of comparisons in every usual layout; what cannot be used is refused, or left out and said."""
+"""Comparisons in every usual layout; unusable rows are refused, or left out with a note."""
 
 import itertools
 import json
@@ -125,7 +125,7 @@ def test_turns_of_a_question_hang_together_and_repeated_answers_are_said():
     })  # fmt: skip
     found = read_preferences(frame)
     assert len(found.names) == 4 and found.question.tolist() == [0, 0, 1, 1]
-    assert any("1 rows repeat an answer" in note for note in found.notes)
+    assert any("1 row repeats an answer" in note for note in found.notes)
     assert len(read_preferences(frame, plan=FilePlan(repeats="keep")).item) == 5
 
 
@@ -143,7 +143,7 @@ def test_verified_preferences_of_a_column_a_judge_or_a_table():
     assert both.gold.tolist() == want and both.judges == ("j",)
     turned = people.rename(columns={"model_a": "model_b", "model_b": "model_a"}).dropna()
     assert read_preferences(GOLD, gold=turned).gold.tolist() == want
-    assert "1 verified comparisons are not among those" in read_preferences(GOLD[1:], gold=turned).notes[-1]
+    assert "1 verified comparison is not among those" in read_preferences(GOLD[1:], gold=turned).notes[-1]
     with pytest.raises(ValueError, match="2 verified comparisons are not among those"):
         read_preferences(GOLD[1:2], gold=turned[2:])
     wide = pd.DataFrame({"question": [1, 2], "gpt": ["A", "B"], "claude": ["A", "tie"], "human": ["B", None]})
@@ -194,9 +194,9 @@ def test_what_is_left_out_is_said():
     some = frame([1.2, 1.9], judge=["j", None])
     more = read_preferences(some)
     assert more.answer.tolist() == [0, 1] and more.judges == ("j", "(unnamed)")
-    assert any("1 answers have no judge" in n for n in more.notes)
+    assert any("1 answer has no judge" in n for n in more.notes)
     assert any("2 preferences between 1 and 2 were cut at 1.5" in n for n in more.notes)
-    assert "1 rows that compare a system with itself" in notes and "2 rows without a winner" in notes
+    assert "1 row comparing a system with itself" in notes and "2 rows without a winner" in notes
 
 
 def exchanged(words=("A", "B", "tie"), **names):

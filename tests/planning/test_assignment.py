@@ -1,4 +1,4 @@
-"""Who labels what: regular, without repeats, as random as it says."""
+"""Assignment of labelers: regular, without repeats, random."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What more labels or gold would give: the widths of the questions themselves when they are bought."""
+"""Predicted widths with more labels or gold, against the widths after they are collected."""
 
 import inspect
 from types import SimpleNamespace

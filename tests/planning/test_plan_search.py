@@ -1,4 +1,4 @@
-"""The cheapest plan: against trying everything, confirmed by simulation, and what is refused."""
+"""The cheapest plan: against an exhaustive search, confirmed by simulation, and refusals."""
 
 import itertools
 import json

@@ -1,1 +1,1 @@
-"""Plain-loop reference implementations, written from the papers alone; slow on purpose."""
+"""Plain-loop reference implementations, written from the papers alone."""

@@ -1,9 +1,9 @@
-"""Annotation models beside Dawid and Skene's as plain loops in NumPy float64: the yardstick of the tests.
+"""Reference: annotation models beside Dawid and Skene's as plain loops in NumPy float64.
 
-Nothing here imports the package under test, and nothing is fast. `labels` holds (sample, labeler, class).
-One-coin EM by its formulas; the difficulty-fallibility likelihood of Su 5.1.2 by numerical integration over
-the difficulty; GLAD's EM (Whitehill et al. 2009) with an M step that SciPy maximises to its end; the joint
-posterior of Welinder et al. (2010).
+Independent of the package under test. `labels` are (sample, labeler, class). One-coin EM by its formulas; the
+difficulty-fallibility likelihood of Su 5.1.2 by numerical integration over the difficulty; GLAD's EM
+(Whitehill et al. 2009) with an M step that SciPy maximises to its end; the joint posterior of Welinder et al.
+(2010).
 """
 
 import math

@@ -1,8 +1,8 @@
-"""Dawid and Skene (1979), Section 2, as plain loops in NumPy float64: the yardstick of the tests.
+"""Reference: Dawid and Skene (1979), Section 2, as plain loops in NumPy float64.
 
-Nothing here imports the package under test, and nothing is fast. Their indices: patients i, classes j and l,
-clinicians k. `n[i, k, l]` is how often clinician k gave response l to patient i. `T[i, j]` is the probability
-that the true class of patient i is j, `pi[k, j, l]` that clinician k then says l, and `p[j]` that of class j.
+Independent of the package under test. Their indices: patients i, classes j and l, clinicians k. `n[i, k, l]`
+is how often clinician k gave response l to patient i. `T[i, j]` is the probability that the true class of
+patient i is j, `pi[k, j, l]` that clinician k then responds l, and `p[j]` that of class j.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""Karger, Oh and Shah (2014), Algorithm 1, with messages in dictionaries: the yardstick of the tests."""
+"""Reference: Karger, Oh and Shah (2014), Algorithm 1, with messages in dictionaries."""
 
 import math
 

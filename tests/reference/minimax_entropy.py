@@ -1,6 +1,6 @@
-"""Zhou et al. (2015): the dual of regularised minimax conditional entropy by loops, and its gradient.
+"""Reference: Zhou et al. (2015), the dual of regularised minimax conditional entropy and its gradient.
 
-Nothing here imports the package under test. `labels` are (sample, labeler, label) triples.
+Independent of the package under test. `labels` are (sample, labeler, label) triples.
 """
 
 import math

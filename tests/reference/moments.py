@@ -1,8 +1,7 @@
-"""The label model's moments by loops: covariances, triplets and third moments of {-1, 0, 1}, as sums over
-samples.
+"""Reference: the label model's moments by loops: covariances, triplets and third moments of {-1, 0, 1}.
 
-Nothing here imports the package under test. `x[i][t]` is +1, -1, or 0 for an abstention; `seen[i][t]` whether
-t saw i.
+Independent of the package under test. `x[i][t]` is +1, -1, or 0 for an abstention; `seen[i][t]` whether t saw
+i.
 """
 
 import itertools

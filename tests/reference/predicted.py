@@ -1,7 +1,7 @@
-"""Confident learning (Northcutt et al. 2021) and the noise layer by plain loops: the yardstick of the tests.
+"""Reference: confident learning (Northcutt et al. 2021) and the noise layer by plain loops.
 
-Nothing here imports the package under test. `q[i][c]` = p(y_i = c | x_i), `z[i]` the label, rows of matrices
-are true classes.
+Independent of the package under test. `q[i][c]` = p(y_i = c | x_i), `z[i]` the label, rows of matrices are
+true classes.
 """
 
 import math

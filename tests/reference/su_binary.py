@@ -1,11 +1,11 @@
-"""Su (2023), Sections 2.1-2.3 and 2.7, as plain NumPy float64 loops: the yardstick of the tests.
+"""Reference: Su (2023), Sections 2.1-2.3 and 2.7, as plain NumPy float64 loops.
 
-Nothing here imports the package under test, and nothing is fast. One formula is one function with its
-equation number. Notation: `lik[i][c]` = p(z_i | y_i = c); `prior[c]` = pi(c); `y_pred[i]`; rows of a
-confusion matrix K are true classes, columns predicted classes, so the binary K is
-[[1 - p_FA, p_FA], [1 - p_D, p_D]]. A missing label is -1. A table is an array
-T[a, b] = p(A = a, B = b | y_pred, z) with A = #(y_pred = 1, y = 1) and B = #(y_pred = 0, y = 1). Values of
-metrics are exact `Fraction`s, so equal atoms merge exactly; an undefined (0/0) metric is None.
+Independent of the package under test. One formula is one function with its equation number. Notation:
+`lik[i][c]` = p(z_i | y_i = c); `prior[c]` = pi(c); `y_pred[i]`; rows of a confusion matrix K are true
+classes, columns predicted classes, so the binary K is [[1 - p_FA, p_FA], [1 - p_D, p_D]]. A missing label is
+-1. A table is an array T[a, b] = p(A = a, B = b | y_pred, z) with A = #(y_pred = 1, y = 1) and
+B = #(y_pred = 0, y = 1). Values of metrics are exact `Fraction`s, so equal atoms merge exactly; an undefined
+(0/0) metric is None.
 """
 
 import itertools

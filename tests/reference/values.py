@@ -1,4 +1,4 @@
-"""EM for sets of classes and for ratings, by loops and from the formulas at the head of each channel."""
+"""Reference: EM for sets of classes and for ratings, by loops, from the formulas of each channel."""
 
 import math
 

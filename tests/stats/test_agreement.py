@@ -1,4 +1,4 @@
-"""Coefficients of agreement: published tables, plain loops, scikit-learn, and intervals that hold."""
+"""Coefficients of agreement: published tables, plain loops, scikit-learn, and coverage of intervals."""
 
 import itertools
 

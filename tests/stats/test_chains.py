@@ -1,4 +1,4 @@
-"""Convergence diagnostics against arviz-stats, and on chains whose answer is known."""
+"""Convergence diagnostics against arviz-stats, and on chains with known results."""
 
 import numpy as np
 import pytest

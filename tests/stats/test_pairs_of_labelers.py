@@ -1,4 +1,4 @@
-"""Pairs of labelers counted in a table, by sparse products, and pair by pair; groups by the whole graph."""
+"""Pairs of labelers by a table, by sparse products, and pair by pair; groups by the whole graph."""
 
 from itertools import combinations, permutations
 

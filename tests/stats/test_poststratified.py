@@ -1,4 +1,4 @@
-"""Class counts by strata: closed forms, quadrature over shares, unequal chances."""
+"""Class counts by strata: closed forms, quadrature over shares, unequal inclusion probabilities."""
 
 from itertools import product
 

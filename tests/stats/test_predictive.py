@@ -1,4 +1,4 @@
-"""Mixtures of opinions: by quadrature, by limits, and by simulation."""
+"""Predictive mixtures of estimates: by quadrature, by limits, and by simulation."""
 
 from itertools import pairwise
 

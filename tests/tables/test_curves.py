@@ -1,4 +1,4 @@
-"""Curves of one table are scikit-learn's; bands hold what they say."""
+"""Curves of one table are scikit-learn's; bands cover as stated."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Metrics of a count table against scikit-learn on label vectors, and under differentiation."""
+"""Metrics of a count table against scikit-learn on label vectors, and their derivatives."""
 
 import warnings
 

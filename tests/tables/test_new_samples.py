@@ -1,4 +1,4 @@
-"""Answers for new samples: against Beta distributions, draws of everything, and the usual intervals."""
+"""Answers for new samples: against Beta distributions, complete draws, and the usual intervals."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The recipe "Add a metric" of docs/extending.md, followed at run time: one line, and everything knows it.
+"""The recipe "Add a metric" of docs/extending.md, followed at run time: one line registers it everywhere.
 
 The miss rate is 1 - recall, so every way of computing one checks the other.
 """

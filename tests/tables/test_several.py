@@ -1,5 +1,4 @@
-"""What-if ranges: the mean and the hull of several posteriors, and no posterior; every holder of tables is
-told of."""
+"""What-if ranges: the mean and the hull of several posteriors, without a posterior."""
 
 from inspect import isabstract
 

@@ -1,4 +1,4 @@
-"""The reference case of three classes."""
+"""Fixtures: the reference case of three classes."""
 
 import numpy as np
 import pytest

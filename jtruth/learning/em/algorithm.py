@@ -7,10 +7,9 @@ that a probability p was used is p times the slope of the log-likelihood in p (B
 without a closed form may take a Newton step, which points uphill (Fisher's identity) but may go too far, so
 `climb` dampens it.
 
-Labels are in long form (`LongForm`), or by columns where a label is a code (`columns`), which is three times
-as fast (benchmarks/dawid_skene_speed.py). Sizes are padded (weight 0) to a few, so that programs are reused.
-A bootstrap is a `vmap` over the weights of samples. Sums over samples are of 64 bits where JAX has them: in
-float32 a sum stops growing at 2**24.
+Labels are in long form (`LongForm`), or by columns where a label is a code (`columns`), three times as fast
+(benchmarks/dawid_skene_speed.py). Sizes are padded (weight 0) to a few. A bootstrap is a `vmap` over weights.
+Sums over samples are of 64 bits where JAX has them: in float32 a sum stops growing at 2**24.
 """
 
 from collections.abc import Callable, Iterable

@@ -1,11 +1,9 @@
 """Dawid and Skene (1979): learn every labeler's confusion matrix and the class prior from the labels alone.
 
-`fit_dawid_skene` finds the prior and the matrices of highest likelihood (with pseudo-counts: of highest
-posterior density) by EM (`matrices`) from the majority vote, in float64.
-
-EM finds a local maximum. Labels alone do not name the classes: only the start, gold labels or pseudo-counts
-tie class c to label c, and `warnings` tell where a result looks swapped. Labelers are assumed to err
-independently, also in several labels of one sample by one labeler; otherwise the class posterior is
+EM (`matrices`) finds a local maximum of the likelihood (with pseudo-counts: of the posterior density), from
+the majority vote, in float64. Labels alone do not name the classes: only the start, gold labels or
+pseudo-counts tie class c to label c, and `warnings` tell where a result looks swapped. Labelers are assumed
+to err independently, also in several labels of one sample by one labeler; otherwise the class posterior is
 overconfident.
 
 With devices of several processes each process has the samples of its shard, filled up to the largest by

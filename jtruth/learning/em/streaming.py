@@ -1,19 +1,14 @@
 """Dawid and Skene's model for labels that come day by day.
 
-`begin_stream` fits the first labels; `update` adds labels to its result. Of the samples only the distinct
-rows of labels and their numbers are kept (`patterns`), so an update ends at a fixed point of the EM of all
-labels together, starting at the parameters of the day before.
+Of the samples only the distinct rows of labels and their numbers are kept (`patterns`), so an update ends at
+a fixed point of the EM of all labels together, starting at the parameters of the day before.
 
-`close` forgets the samples: they stay as expected counts of labels at the parameters of that day (the
-incremental EM of Neal and Hinton 1998). From then on an update takes memory and time for its own labels only,
-and its result differs a little from a fit of all (`benchmarks/streaming.py`). Later labels of a closed sample
-count as those of a new one, so close finished samples only.
+`close` replaces the samples by expected counts of labels at the parameters of that day (the incremental EM of
+Neal and Hinton 1998): later updates take memory and time for their own labels only, and differ a little from
+a fit of all (`benchmarks/streaming.py`). Later labels of a closed sample count as those of a new one.
 
-A table larger than memory is grouped by its own engine (`stream_of_table`), and only the distinct rows come
-here. Such samples have no names, as after `close`.
-
-On disk a stream is a checkpoint (`jtruth.latent.checkpoint`). A state is written only over one whose sets of
-labels it has counted, so of two processes that update one file the slower is refused.
+On disk a stream is a checkpoint (`jtruth.latent.checkpoint`), written only over a state whose sets of labels
+it has counted, so of two processes that update one file the slower is refused.
 """
 
 import json
@@ -168,7 +163,7 @@ def stream_of_table(
     smoothing: Smoothing | Callable[[int], Smoothing] = MAXIMUM_LIKELIHOOD,
     progress: Callable[[int, int], None] = lambda done, planned: None,
 ) -> Stream:
-    """The fit of all labels of a lazy table, as of `begin_stream`, from its distinct patterns.
+    """The fit of all labels of a lazy table, as of `begin_stream`, from the patterns that its engine groups.
 
     Args:
         frame: a Polars LazyFrame, a relation of DuckDB, a PySpark frame, or another frame that narwhals calls

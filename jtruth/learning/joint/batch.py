@@ -2,21 +2,18 @@
 
 The model is `fit_joint`'s under independence, with fixed priors: class prior ~ Dirichlet(1), every row of
 every rater's matrix ~ Dirichlet with 2 on the diagonal and 1 spread over the rest, the classifier being the
-last rater. A Gibbs sweep is two products with one matrix of zeros and ones, (raters * classes, samples). Sets
-are processed a few at a time (`lax.map`), chains of a set together. Every set has its own key, by its number,
-so draws do not depend on the other sets or on the device. A set with fewer samples is filled up with samples
-without labels and predictions, which count nowhere.
+last rater. A Gibbs sweep is two products with one matrix of zeros and ones, (raters * classes, samples).
+Every set has its own key, by its number, so draws do not depend on the other sets or on the device.
 
-Two classes need no chains (`weighted_batch`). With the classes summed out the coordinates are few, log odds
-of the class prior and of every rater's rows, and with informative labels the posterior is one hill. EM and
-Newton steps find its top. Draws come from a split t distribution around it (Geweke 1989, Econometrica 57,
-1317), which is widened along each axis of the curvature, one way and the other, until its density is above
-the true one at several points, so that weights are bounded. Draws by these weights give every sample a class.
+Two classes need no chains (`weighted_batch`): with informative labels the posterior of the log odds is one
+hill. EM and Newton steps find its top. Draws come from a split t distribution around it (Geweke 1989,
+Econometrica 57, 1317), widened along each axis of the curvature until its density is above the true one at
+several points, so that weights are bounded. Draws by these weights give every sample a class.
 
-Other sets belong to `joint_batch`, and are known by a Pareto k of the largest weights above
-`stats.loo.good_shape`, too few effective draws, a top that Newton did not find, or a density not far below
-the top's where the classes have exchanged names. Another hill elsewhere is not detected. With three classes
-and more weights are too uneven (`benchmarks/engine.py`).
+Sets for `joint_batch` instead are known by a Pareto k above `stats.loo.good_shape`, too few effective draws,
+a top that Newton did not find, or a density not far below the top's where the classes have exchanged names.
+Another hill elsewhere is not detected. With three classes and more weights are too uneven
+(`benchmarks/engine.py`).
 """
 
 from functools import partial, reduce

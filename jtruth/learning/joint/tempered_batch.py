@@ -1,9 +1,7 @@
 """Thousands of label sets under any model of `fit_joint`, by tempering, some sets side by side.
 
-Model, priors and the handling of mirror images are `fit_joint`'s; lineages are fewer, and make as many moves
-in every set. A set with fewer samples is filled up with samples without labels and predictions, which are
-left out here. All sets have arrays of equal shapes, so that one program serves them; rows that are alike,
-where labels are few, are another program.
+Lineages are fewer than in `fit_joint`, and make as many moves in every set. All sets have arrays of equal
+shapes, so that one program serves them; rows that are alike, where labels are few, are another program.
 """
 
 from typing import Any

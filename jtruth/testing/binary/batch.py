@@ -1,20 +1,20 @@
-"""Exact posteriors of thousands of data sets in one compiled call, on CPU, GPU or TPU (methods: `exact`).
+"""Exact posteriors of thousands of data sets in one compiled call, on CPU, GPU or TPU.
 
-The distribution of (A, B), true positives and false negatives, is that of `exact`, computed in fixed shapes;
-names and formulas are those of `operating_point` and `exact`, and the prior is a `BetaPrior` of arrays:
+The distribution of (A, B), true positives and false negatives, is that of `exact`, in fixed shapes; names and
+formulas are those of `operating_point` and `exact`, and the prior is a `BetaPrior` of arrays:
 
-1. Newton finds the mode of the collapsed likelihood of the operating point, as `operating_point` does.
-2. Tilted by that operating point, the two Poisson-binomials are centred where the posterior lies. Each is
-   built flip by flip on a window of counts that travels with the running mean: sums of positive numbers, so
-   the relative error stays small in the tails, where the gamma factors move the mass.
-3. The gamma functions enter as sums of log-ratios from the centre, which keep their accuracy in float32.
-4. Accuracy and precision live on lattices, so their intervals are exact. The atoms of the ratios (recall,
-   false alarms, F1) are pooled in 2048 equal bins over mean +- 8 sd (less where 0 or 1 is nearer), and an
-   interval is a run of whole bins that holds the level: `resolution` is the width of a bin, at most sd/128,
-   and the interval is at most two bins wider than the shortest of `exact`.
+1. Newton finds the mode of the collapsed likelihood of the operating point, as in `operating_point`. 2.
+Tilted by that operating point, the two Poisson-binomials are centred where the posterior lies. Each is
+   built flip by flip on a window of counts that moves with the running mean: sums of positive numbers, so the
+   relative error stays small in the tails, where the gamma factors move the mass.
+3. The gamma functions enter as sums of log-ratios from the centre, which are accurate in float32. 4. Accuracy
+and precision live on lattices, so their intervals are exact. The atoms of the ratios (recall,
+   false alarms, F1) are pooled in 2048 equal bins over mean +- 8 sd (less near 0 or 1), and an interval is a
+   run of whole bins: `resolution` is the width of a bin, at most sd/128, and the interval is at most two bins
+   wider than the shortest of `exact`.
 
-Where `ok` is False the window, or the range of the floating-point numbers (labelers near chance), cuts off
-posterior mass: take a larger window, or `exact.count_table`. At N = 1000 float64 agrees with that to 1e-12
+Where `ok` is False the window, or the range of floating-point numbers (nearly random labels), cuts off
+posterior mass: use a larger window, or `exact.count_table`. At N = 1000 float64 agrees with that to 1e-12
 (means, sd); float32 to 1e-5 sd (means), 1e-5 of itself (sd), a bin (intervals) and 1e-3 (log evidence).
 """
 
@@ -35,6 +35,8 @@ from jtruth.tables.metrics import METRICS, default_metrics
 from jtruth.testing.binary.operating_point import BetaPrior, curvature, tilts
 from jtruth.testing.weighted_tables import WeightedTables
 
+Odds = Float[AnyArray, "sets samples"]
+Codes = Int[AnyArray, "sets samples"]
 _REACH = 8.0  # half-width of an automatic window, in standard deviations of the count
 _SPREAD = 8.0  # half-width of the binned range of a ratio, in standard deviations
 _BINS = 2048  # for the distributions of recall, false alarms and F1
@@ -54,15 +56,15 @@ class BatchSummary(NamedTuple):
     probability_defined: Float[Array, "sets metrics"]
     log_evidence: Float[Array, " sets"]  # log p(y_pred | z)
     operating_point: Float[Array, "sets 2"]  # most probable (p_D, p_FA)
-    edge_mass: Float[Array, " sets"]  # posterior mass in the outermost cells that are not the last possible
+    edge_mass: Float[Array, " sets"]  # posterior mass where the window cuts the table
     ok: Bool[Array, " sets"]  # Newton converged and edge_mass <= max(1e-12, 8 eps)
 
     __repr__ = one_line
 
 
 def exact_batch(
-    log_odds: Float[AnyArray, "sets samples"],
-    y_pred: Int[AnyArray, "sets samples"],
+    log_odds: Odds,
+    y_pred: Codes,
     *,
     prior: BetaPrior | Float[AnyArray, "sets 2"] = BetaPrior(),
     level: float = 0.95,
@@ -74,22 +76,21 @@ def exact_batch(
     Args:
         log_odds: (sets, samples) logit p(y_i = 1 | z_i), +-inf where certain. Its dtype is that of the work:
             float64 needs `jax.enable_x64(True)` around the call.
-        y_pred: (sets, samples), 0 or 1; -1 where there is no sample: a smaller set is filled up so.
+        y_pred: (sets, samples), 0 or 1; -1 pads smaller sets.
         prior: Beta priors of p_D and p_FA; or operating points (p_D, p_FA) that are plugged in (empirical
             Bayes, Su 2.2-2.3), for which `log_evidence` is log p(y_pred | z; p_D, p_FA).
         level: probability of the intervals.
-        window: how many counts (A, B) to keep; by default what the widest set needs, found by a first pass
-            (which needs concrete input: give the window under jit or vmap).
-        mesh: devices that share the sets (`jtruth._mesh`); sets are filled up to a multiple of them.
+        window: how many counts (A, B) to keep; by default `enough_window`, which needs concrete input: pass a
+            window under jit or vmap.
+        mesh: devices that share the sets (`jtruth._mesh`); sets are padded to a multiple of them.
 
     Raises:
         ValueError: level outside (0, 1), shapes that differ or are empty, or a window that is not positive.
 
-    Example:
-        >>> x, y_pred = np.array([[2.0, 1.0, -1.0, -3.0]]), np.array([[1, 1, 0, 0]])
-        >>> found = exact_batch(x, y_pred, window=(8, 8))
-        >>> bool(found.ok[0]), round(float(found.mean[0, 0]), 3)
-        (True, 0.908)
+    >>> x, y_pred = np.array([[2.0, 1.0, -1.0, -3.0]]), np.array([[1, 1, 0, 0]])
+    >>> found = exact_batch(x, y_pred, window=(8, 8))
+    >>> bool(found.ok[0]), round(float(found.mean[0, 0]), 3)
+    (True, 0.908)
     """
     check_level(level)
     if log_odds.shape != y_pred.shape or not log_odds.size:
@@ -115,15 +116,15 @@ def exact_counts(
     prior: BetaPrior = BetaPrior(),
     window: tuple[int, int],
 ) -> WeightedTables:
-    """The exact posterior of the count table of one data set, table by table; pure, for any metric.
+    """List the exact posterior of the count table of one data set; pure, for any metric.
 
-    For thousands of sets `jax.lax.map(..., batch_size=16)`, which on a CPU is faster than `vmap` and keeps
-    few tables in memory.
+    For thousands of sets use `jax.lax.map(..., batch_size=16)`: faster than `vmap` on a CPU, and few tables
+    are in memory.
 
     Args:
         log_odds, y_pred, prior: as for `exact_batch`, of one set.
         window: how many true positives and how many false negatives to list: (window[0], window[1], 2, 2)
-            tables. `enough_window` says how many are needed.
+            tables; see `enough_window`.
 
     >>> found = exact_counts(np.array([2.0, 1.0, -1.0, -3.0]), np.array([1, 1, 0, 0]), window=(8, 8))
     >>> bool(found.ok), round(float(found.mean("accuracy")), 3), round(float(found.mean("kappa")), 3)
@@ -135,11 +136,7 @@ def exact_counts(
     return jax.tree.map(lambda leaf: leaf[0], _summarise_chunk(x, y, None, beta, None, tuple(window)))
 
 
-def enough_window(
-    log_odds: Float[AnyArray, "sets samples"],
-    y_pred: Int[AnyArray, "sets samples"],
-    prior: BetaPrior = BetaPrior(),
-) -> tuple[int, int]:
+def enough_window(log_odds: Odds, y_pred: Codes, prior: BetaPrior = BetaPrior()) -> tuple[int, int]:
     """Counts of A and of B that hold +-8 posterior sd of the widest set, in multiples of 32 (host side)."""
     x, y = jnp.asarray(log_odds), jnp.asarray(y_pred)
     prior = jax.tree.map(lambda v: jnp.asarray(v, x.dtype), prior)
@@ -162,7 +159,7 @@ def _spreads(x, y, prior):
 
 @partial(jax.jit, static_argnames="window")
 def _summarise_all(x, y, point=None, *, prior, level, window) -> BatchSummary:
-    """Some sets at a time; the last chunk is filled up with copies of the last set."""
+    """Summaries in chunks of sets; the last chunk is padded with copies of the last set."""
     sets = x.shape[0]
     chunk = min(_SETS_AT_ONCE if jax.default_backend() == "cpu" else 512, sets)
     where = jnp.minimum(jnp.arange(-(-sets // chunk) * chunk), sets - 1).reshape(-1, chunk)
@@ -171,12 +168,12 @@ def _summarise_all(x, y, point=None, *, prior, level, window) -> BatchSummary:
         at = None if point is None else point[index]
         return _summarise_chunk(x[index], y[index], at, prior, level, window)
 
-    summaries = jax.lax.map(jax.checkpoint(of_chunk), where)  # gradients do not keep what every flip found
+    summaries = jax.lax.map(jax.checkpoint(of_chunk), where)  # saves the memory of gradients
     return jax.tree.map(lambda leaf: leaf.reshape(-1, *leaf.shape[2:])[:sets], summaries)
 
 
 def _summarise_chunk(x, y, point, prior, level, window) -> Any:
-    """Of some sets; without a level their tables."""
+    """Summaries of some sets; without a level their tables."""
     positive, size, converged = y == 1, (y >= 0).sum(axis=1), jnp.ones(x.shape[0], bool)
     tilted_by = point
     if prior is not None:
@@ -201,7 +198,7 @@ def _summarise_chunk(x, y, point, prior, level, window) -> Any:
 
 
 def _information(x, positive, size, point, prior):
-    """Gradient, minus Hessian and the slopes of (E[A], E[B]) at an operating point: `operating_point`."""
+    """Gradient, minus Hessian and the slopes of (E[A], E[B]) at an operating point."""
     d, f = point[0], point[1]
     t1, t0 = tilts(d, f, jnp)
     q = jax.nn.sigmoid(x + jnp.where(positive, t1, t0))
@@ -213,10 +210,7 @@ def _information(x, positive, size, point, prior):
 
 
 def _mode(x, positive, size, prior):
-    """Mode (p_D, p_FA), Laplace sd of (A, B), convergence; `size` samples count, the others have x = -inf.
-
-    The mode's derivatives are those of one more Newton step.
-    """
+    """Mode (p_D, p_FA), Laplace sd of (A, B), convergence; derivatives are those of one more Newton step."""
     known = jax.lax.stop_gradient((x, positive, size)), jax.lax.stop_gradient(prior)
 
     def body(state):
@@ -225,8 +219,8 @@ def _mode(x, positive, size, prior):
         step = jnp.stack([ff * gradient[0] - df * gradient[1], dd * gradient[1] - df * gradient[0]])
         step = step / (dd * ff - df**2)
         tiny = jnp.finfo(x.dtype).tiny
-        room = jnp.where(step > 0, (1 - point) / jnp.maximum(step, tiny), -point / jnp.minimum(step, -tiny))
-        return point + step * jnp.minimum(1.0, 0.9 * room.min()), jnp.abs(step).max(), number + 1
+        most = jnp.where(step > 0, (1 - point) / jnp.maximum(step, tiny), -point / jnp.minimum(step, -tiny))
+        return point + step * jnp.minimum(1.0, 0.9 * most.min()), jnp.abs(step).max(), number + 1
 
     def unfinished(state):
         return (state[1] > 1e-5) & (state[2] < _MAX_STEPS)  # quadratic: the last step leaves about 1e-10
@@ -293,7 +287,7 @@ def _flipped(heads, tails, number, width):
 
 @_flipped.defjvp
 def _slope_of_flipped(width, primals, tangents):
-    """Of as many steps as there are samples: reverse derivatives want a number that is known."""
+    """Derivative by a fixed number of steps, which reverse mode needs."""
     heads, tails, number = primals
 
     def flipped(heads, tails):
@@ -331,7 +325,7 @@ def _cropped(dist, first, size):
 
 
 def _edge_mass(mass, dist, counts, lowest, highest):
-    """Mass of the cells beside which there should be another cell, but it was cut off or underflowed."""
+    """Mass of cells whose neighbour was cut off or underflowed."""
     padded = jnp.pad(dist > 0, 1)
     lost_below = (counts > lowest) & ~padded[:-2]
     lost_above = (counts < highest) & ~padded[2:]
@@ -367,7 +361,7 @@ def _table(positive, n, point, dists, prior, window):
     p = jnp.exp(log_p - top)
     total = p.sum()
     p, edges = p / total, jnp.zeros((), p.dtype)
-    for s, filling in enumerate((0, positive.shape[0] - n)):  # what fills up the array is no sample
+    for s, filling in enumerate((0, positive.shape[0] - n)):  # padding is no sample
         highest = totals[s] - (certain[s, 1] - filling)
         edges += _edge_mass(p.sum(1 - s), dist[s], counts[s], certain[s, 0], highest)
     return p, constant + top + jnp.log(total), counts, edges
@@ -446,7 +440,7 @@ def _binned(values, p, level):
 
 
 def _shortest_run(mass, level):
-    """First entry, further entries and mass of the shortest run that holds `level`; ties: the most mass."""
+    """First entry, further entries and mass of the shortest run with `level`; ties: the most mass."""
     size = mass.size
     upto = jnp.concatenate([jnp.zeros(1, mass.dtype), jnp.cumsum(mass)])
     padded = jnp.concatenate([upto, jnp.full(size, upto[-1])])

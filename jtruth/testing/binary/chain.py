@@ -9,23 +9,23 @@ samples, a_u of them positive; PB_u is the distribution of a_u given the labels 
     f_u(a) = PB_u(a) Gamma(a + alpha_1u) Gamma(N_u - a + alpha_0u),
     g(S)   = 1 / (Gamma(S + sum alpha_1) Gamma(N - S + sum alpha_0)).
 
-One backward pass along the running sum gives the evidence and independent draws, f_u tilted by e^(t a) so
-that the tilted means add up to a sum where g falls by e^(-t) a step. With B = 2: `exact.count_table`.
+One backward pass along the running sum gives the evidence and independent draws. Factors f_u are tilted by
+e^(t a), so that the tilted means add up to a sum where g falls by e^(-t) a step. With B = 2 this is
+`exact.count_table`.
 
-**Ordered score bins, whose neighbours are alike** (`symbol_walk`). Bin b has a share pi_b of positives; its
-logit f_b is a walk along the bins in the normal quantile u of their middle ranks,
+**Ordered score bins, neighbours similar** (`symbol_walk`). Bin b has a share pi_b of positives; its logit f_b
+is a random walk along the bins in the normal quantile u of their middle ranks,
 
     f_(b+1) = f_b + slope (u_(b+1) - u_b) + step sqrt(u_(b+1) - u_b) noise,
 
-so with step 0 this is the binormal model's line. Slope and step are learned: a score that ranks well over
-many bins is taken to rank well where labels do not say. With o, p the odds of pi_b and of the prior,
+so step 0 is the line of the binormal model. Slope and step are learned: a score that ranks well over many
+bins is assumed to rank well where the labels are uninformative. With o, p the odds of pi_b and of the prior,
 
     p(labels of bin b | f_b) ~ sum_a PB_b(a) (o/p)^a ((1 - pi_b) / (1 - prior))^N_b,
 
 and the same terms are the distribution of a. Each f_b lies on a grid where its likelihood is within e^-30 of
-the
-largest: a hidden Markov chain. A known class prior is the mean of pi over the population: walks weigh by the
-normal density of the prior given the bins at hand, tempered where labels and prior contradict each other.
+the largest: a hidden Markov chain. A known class prior is the mean of pi over the population: walks are
+weighted by the normal density of the prior given the bins, tempered where labels and prior conflict.
 """
 
 from collections.abc import Sequence
@@ -43,19 +43,19 @@ from jtruth._one_line import one_line
 from jtruth._random import Key, host_rng
 from jtruth._validation.in_range import check_codes, check_no_nan
 from jtruth.stats.poisson_binomial import log_pmf
-from jtruth.tables.posterior import TableDraws
+from jtruth.tables.posterior import CellWeights, Sums, TableDraws
 from jtruth.testing.binary.exact import cell_at
 
 _Dist = tuple[int, np.ndarray]  # smallest possible number of positives, and log distribution
-_BELOW = 45.0  # what is smaller than e^-45 of the largest is left out
-_AT_ONCE = 4_000_000  # numbers held at once
+_BELOW = 45.0  # terms below e^-45 of the largest are dropped
+_AT_ONCE = 4_000_000  # numbers in one array
 
 
 class SymbolChain(eqx.Module):
     """Posterior of the numbers of positives a_u, one for each symbol.
 
-    `first[u]` + 0, 1, ... are the values of a_u that `factor[u]` (tilted, largest 1) belongs to;
-    `ahead[u]` holds the sum over all symbols from u on given the running sum before, from the least up.
+    `factor[u]` (tilted, largest 1) is at a_u = `first[u]` + 0, 1, ...; `ahead[u]` is the sum over all symbols
+    from u on given the running sum before, from the least up.
     """
 
     sizes: Int[np.ndarray, " symbols"]
@@ -72,7 +72,7 @@ class SymbolChain(eqx.Module):
         return self.quantiles(1 - host_rng(key, "symbol chain").random((self.sizes.size, n)).T)
 
     def quantiles(self, points: Float[np.ndarray, "draws symbols"]) -> Int[np.ndarray, "draws symbols"]:
-        """(a_1..a_B) at points of the unit cube, each given those before it; even points make even draws."""
+        """(a_1..a_B) at points of the unit cube, each given those before it."""
         n = len(points)
         above, place = np.empty((n, self.sizes.size), np.int64), np.zeros(n, np.int64)
         for u, (factor, after) in enumerate(zip(self.factor, self.ahead[1:], strict=True)):
@@ -85,12 +85,10 @@ class SymbolChain(eqx.Module):
             place = place + above[:, u]
         return above + self.first
 
-    def counted(
-        self, hits: Float[np.ndarray, "classes symbols"], misses: Float[np.ndarray, "classes symbols"]
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
+    def counted(self, hits: CellWeights, misses: CellWeights) -> Sums | None:
         """Sums of cells with these weights in every possible table, and its probability, exactly.
 
-        None where the sums move with more than two sums of a_u, or with too many of their values.
+        None where the sums depend on more than two sums of a_u, or on too many of their values.
         """
         moves = np.stack([hits[1] - hits[0], misses[1] - misses[0]])
         kinds, kind = np.unique(moves, axis=1, return_inverse=True)
@@ -123,7 +121,7 @@ class SymbolChain(eqx.Module):
     def shares(
         self, positives: Int[np.ndarray, "draws symbols"], key: Key
     ) -> Float[np.ndarray, "draws classes symbols"]:
-        """A draw of the rows of K, both classes' shares of the symbols, given each draw of the positives."""
+        """A draw of the rows of K, (classes, symbols), given each draw of the positives."""
         counts = _tables(self.sizes, positives).counts
         gamma = host_rng(key, "rows given counts").standard_gamma(counts + self.alpha)
         return gamma / gamma.sum(axis=2, keepdims=True)
@@ -133,23 +131,19 @@ def _tables(sizes: Int[np.ndarray, " symbols"], positives: Int[np.ndarray, "draw
     return TableDraws(np.stack([sizes - positives, positives], axis=1))
 
 
-def _chosen(
-    weight: Float[np.ndarray, "draws cells"], u: Float[np.ndarray, " draws"]
-) -> Int[np.ndarray, " draws"]:
-    """One of each row's cells by inversion."""
+def _chosen(weight: Float[np.ndarray, "n cells"], u: Float[np.ndarray, " n"]) -> Int[np.ndarray, " n"]:
+    """Draw a cell of each row by inversion."""
     return picked(weight / weight.sum(axis=1, keepdims=True), u)
 
 
 class ChainTables(TableDraws):
-    """Tables spread evenly over the posterior of a chain, or of several with weights; sums are exact."""
+    """Evenly spread tables of the posterior of a chain, or of several with weights; sums are exact."""
 
     chains: tuple[SymbolChain, ...] = eqx.field(kw_only=True)
     weight: Float[np.ndarray, " chains"] = eqx.field(kw_only=True)
 
-    def counted(
-        self, hits: Float[np.ndarray, "classes symbols"], misses: Float[np.ndarray, "classes symbols"]
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray] | None:
-        """Both sums in every table of every chain; of very many those of the draws."""
+    def counted(self, hits: CellWeights, misses: CellWeights) -> Sums | None:
+        """Both sums in every table of every chain; of the draws where these are too many."""
         each = [one for chain in self.chains if (one := chain.counted(hits, misses)) is not None]
         if len(each) < len(self.chains):
             return super().counted(hits, misses)
@@ -158,7 +152,7 @@ class ChainTables(TableDraws):
 
 
 def chain_tables(chains: Sequence[SymbolChain], weight: Float[np.ndarray, " chains"]) -> ChainTables:
-    """Tables at points of a lattice (`_host.lattice`): the same whatever the key."""
+    """Tables at points of a lattice (`_host.lattice`), independent of any key."""
     points = lattice(chains[0].sizes.size + 1)
     which = np.searchsorted(np.cumsum(weight)[:-1], points[:, 0], side="right")
     drawn = [_tables(c.sizes, c.quantiles(points[which == k, 1:])).counts for k, c in enumerate(chains)]
@@ -171,7 +165,7 @@ def symbol_chain(
     num_symbols: int,
     alpha: Float[np.ndarray, "classes symbols"] | float | int = 1.0,
 ) -> SymbolChain:
-    """The exact posterior.
+    """Exact posterior of the numbers of positives, symbols without an order.
 
     Args:
         log_odds: (samples,) logit p(y_i = 1 | z_i), prior included; +-inf where certain.
@@ -215,7 +209,7 @@ def symbol_chain(
 
 
 def _dist_of_positives(x: np.ndarray) -> _Dist:
-    """Distribution of the number of positives given log-odds x, up to the largest possible."""
+    """Distribution of the number of positives given log-odds x."""
     sure = int((x == np.inf).sum())
     doubtful, counts = np.unique(x[np.isfinite(x)], return_counts=True)
     if not doubtful.size:
@@ -224,7 +218,7 @@ def _dist_of_positives(x: np.ndarray) -> _Dist:
 
 
 def _balanced_tilt(sides: list, totals: np.ndarray, samples: int) -> float:
-    """The t at which tilted means add up to the sum where log g has slope -t."""
+    """The t for which the tilted means add up to the sum where log g has slope -t."""
 
     def tilt(total: float) -> float:
         return float(digamma(samples - total + totals[0]) - digamma(total + totals[1]))
@@ -247,7 +241,7 @@ def _checked_symbols(log_odds: Any, symbols: Any, num_symbols: int) -> tuple[np.
 
 
 def checked_alpha(alpha: Any, shape: tuple[int, int], least: float | None = None) -> np.ndarray:
-    """Concentrations of the rows of K, (classes, symbols), or ValueError; above 0, or from `least` up."""
+    """Concentrations of the rows of K, (classes, symbols): positive, at least `least`; or ValueError."""
     values = np.asarray(alpha, np.float64)
     if values.ndim and values.shape != shape:
         raise ValueError(f"alpha has shape {values.shape}; give one number or shape {shape}")
@@ -263,7 +257,7 @@ def checked_alpha(alpha: Any, shape: tuple[int, int], least: float | None = None
 _SLOPES = np.array([-6, -3, -1, 0, 0.5, 1, 1.5, 2, 3, 4.5, 6.5, 9, 13.0])
 _STEPS = np.array([0.3, 0.8, 2.0, 5.0, 12.0])  # of a half-Cauchy prior of scale 1
 _SLOPE_SD, _MIDDLE_SD = 5.0, 3.0  # of their normal priors; the middle is f at u = 0
-_FARTHEST, _NEAR = 15.0, 30.0  # a share is never nearer to 0 than e^-15; e^-30 of likelihoods are left out
+_FARTHEST, _NEAR = 15.0, 30.0  # largest logit of a share; likelihoods below e^-30 are dropped
 _CELLS = 64  # of the grid of each bin
 _SPARE, _ENOUGH = 8, 100  # walks drawn for each that is kept; fewer good ones are tempered to so many
 
@@ -276,11 +270,11 @@ def symbol_walk(
     key: Key,
     n: int,
 ) -> tuple[TableDraws, Float[np.ndarray, "draws bins"], float]:
-    """Independent draws of the numbers and shares of positives in ordered bins.
+    """Draw the numbers and shares of positives in ordered bins independently.
 
     Args:
         log_odds: (samples,) logit p(y_i = 1 | z_i), prior included, +-inf where certain; or (rates, samples)
-            for several states of knowledge of the error rates: draw d is of row d mod rates.
+            for several draws of the error rates: draw d is of row d mod rates.
         bins: (samples,) 0..num_bins-1, in the order of the scores.
         num_bins: at least 2.
         prior: p(y = 1) that is in `log_odds`, for each row.
@@ -289,8 +283,8 @@ def symbol_walk(
 
     Returns:
         Count tables (draws, 2, bins) of the samples at hand; shares (draws, bins) of positives in the
-        population of each bin; and 1, or the power of the class prior's weights where it contradicts the
-        labels.
+        population of each bin; and the power of the weights by the class prior, below 1 where it contradicts
+        the labels.
 
     Raises:
         ValueError: sizes that differ, bins out of range, NaN, a prior that is not inside (0, 1).
@@ -307,7 +301,7 @@ def symbol_walk(
     if n < 1 or n % len(rows):
         raise ValueError(f"n is {n}; give a multiple of the {len(rows)} rows of log_odds")
     sizes, rng, per_row = np.bincount(u, minlength=num_bins), host_rng(key, "symbol walk"), n // len(rows)
-    if not np.isfinite(rows).any():  # every class is certain: there is nothing to draw
+    if not np.isfinite(rows).any():  # every class is certain
         sure = np.stack([np.bincount(u, weights=x > 0, minlength=num_bins) for x in rows]).astype(np.int64)
         sure = np.tile(sure, (per_row, 1))
         return _tables(sizes, sure), (sure + 0.5) / (sizes + 1), 1.0
@@ -329,7 +323,7 @@ def symbol_walk(
 def _grid(
     dists: list[_Dist], prior: np.ndarray, size: int
 ) -> tuple[Float[np.ndarray, " cells_and_one"], Float[np.ndarray, "rates cells"]]:
-    """Edges of a bin's grid and the log-likelihood, laid three times, each time where the likelihood was."""
+    """Edges of a bin's grid and the log-likelihood, the grid refined twice around its peak."""
     low, high = -_FARTHEST, _FARTHEST
     for _ in range(3):
         edges = np.linspace(low, high, _CELLS + 1)
@@ -344,7 +338,7 @@ def _grid(
 def _weights(
     dist: _Dist, prior: float, f: np.ndarray, *, sums: bool = False
 ) -> tuple[np.ndarray, Float[np.ndarray, " cells"]]:
-    """Scaled weights of every number of positives, added up (if `sums`), and the log of their total."""
+    """Cumulative scaled weights of every number of positives (if `sums`), and the log of their total."""
     start, log_p = dist
     upto, total = np.empty((f.size if sums else 0, log_p.size)), np.empty(f.size)
     step = max(_AT_ONCE // log_p.size, 1)
@@ -366,7 +360,7 @@ def _walked(
     number: int,
     rng: np.random.Generator,
 ) -> Int[np.ndarray, "rates number bins"]:
-    """Cells of every bin by the hidden Markov chain; `middle`: u of the bins, `start`: the prior's logit."""
+    """Cells of every bin by the hidden Markov chain; `middle`: u of the bins, `start`: logit of the prior."""
     grid = [(slope, step) for slope in _SLOPES for step in _STEPS]
     slope_weight = np.gradient(_SLOPES) * np.exp(-0.5 * (_SLOPES / _SLOPE_SD) ** 2)
     weight = np.outer(slope_weight, np.gradient(_STEPS) / (1 + _STEPS**2))
@@ -387,7 +381,7 @@ def _back(
     edges: np.ndarray, log_p: np.ndarray, middle: np.ndarray, start: np.ndarray, slope: float, step: float
 ) -> tuple[np.ndarray, np.ndarray, list, list]:
     """(log evidence (rates,), weights of the first bin's cells, messages of all bins, kernels)."""
-    kernels = []  # probabilities to go from a cell, anywhere in it, into each of the next bin's
+    kernels = []  # transition probabilities from a cell to those of the next bin
     for cells, following, gap in zip(edges[:-1], edges[1:], np.diff(middle), strict=True):
         sd = np.sqrt(step**2 * gap + (cells[1] - cells[0]) ** 2 / 12)
         drift = (cells[1:, None] + cells[:-1, None]) / 2 + slope * gap
@@ -409,13 +403,9 @@ def _back(
 
 
 def _kept_by_prior(
-    shares: Float[np.ndarray, "rows walks bins"],
-    sizes: np.ndarray,
-    prior: np.ndarray,
-    number: int,
-    rng: np.random.Generator,
+    shares: Float[np.ndarray, "rows walks bins"], sizes: np.ndarray, prior: np.ndarray, number: int, rng: Any
 ) -> tuple[Int[np.ndarray, "rows number"], float]:
-    """Walks that are kept, by how well the class prior is the mean of their shares."""
+    """Resample walks by how well the mean of their shares agrees with the class prior."""
     share = sizes / sizes.sum()
     mean = shares @ share
     variance = np.maximum((shares - mean[..., None]) ** 2 @ share, 1e-12) / sizes.sum()

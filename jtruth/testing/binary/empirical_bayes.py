@@ -1,14 +1,14 @@
 """Empirical Bayes testing of two classes (Su 2.2-2.5): find the operating point, then plug it in.
 
-**Finding it.** The algorithms of `jtruth.testing.steps` for (p_D, p_FA), the second column of the operating
-matrix, and Algorithm 1, whose step `ratio_step` is the means of ratios of normals, from the moments
-(12)-(16). All iterate from (1/2, 1/2). A data set enters through `log_odds` (samples,), the logit of (21),
-which may be infinite (known labels), and `y_pred` (samples,) of 0 and 1.
+**Finding it.** The algorithms of `jtruth.testing.steps` for (p_D, p_FA), and Algorithm 1, whose step
+`ratio_step` is the means of ratios of normals, from the moments (12)-(16). All iterate from (1/2, 1/2). A
+data set is `log_odds` (samples,), the logit of (21), which may be infinite (known labels), and `y_pred`
+(samples,) of 0 and 1.
 
 **Plugging it in.** `normal_posterior` is the paper's: U and V normal by the central limit theorem, so
-accuracy and precision are normal and P_D, P_FA, F_beta ratios of normals, kept to [0, 1]; so are the joint
-densities (17) and (18). Intervals ignore that the operating point is itself uncertain; `exact_posterior`
-does not.
+accuracy and precision are normal and P_D, P_FA, F_beta ratios of normals, confined to [0, 1]; so are the
+joint densities (17) and (18). Intervals ignore the uncertainty of the operating point, unlike those of
+`exact_posterior`.
 """
 
 from dataclasses import dataclass
@@ -24,14 +24,17 @@ from jtruth._arrays import AnyArray, namespace
 from jtruth._one_line import one_line
 from jtruth.stats import ratio_of_normals
 from jtruth.stats.estimates import DensityEstimate, Estimate, PmfEstimate
-from jtruth.stats.ratio_of_normals import Ratio, ratio_mean
+from jtruth.stats.ratio_of_normals import MEANS, Ratio, ratio_mean
 from jtruth.tables.binary import CountTable, linear_forms
-from jtruth.tables.joint import JointDensity
 from jtruth.tables.metrics import Metric, named_metric
+from jtruth.tables.posterior import JointDensity
 from jtruth.testing import steps
 from jtruth.testing.binary.operating_point import tilts
 from jtruth.testing.steps import Step
 
+Odds = Float[Array, " samples"]
+Codes = Int[Array, " samples"]
+Point = Float[Array, " 2"]  # (p_D, p_FA)
 _POINTS = 2001
 _RATES = named_metric("recall"), named_metric("false_alarm_rate")  # P_D, P_FA
 _HEAVY = 12.0  # mean(W) / sd(W); above it less than 1e-30 of W is near 0 or below
@@ -49,27 +52,18 @@ class ShareMoments(NamedTuple):
     __repr__ = one_line
 
 
-def log_odds_of(
-    log_likelihood: Float[AnyArray, "samples 2"], prior: Float[AnyArray, " 2"]
-) -> Float[Array, " samples"]:
+def log_odds_of(log_likelihood: Float[AnyArray, "samples 2"], prior: Float[AnyArray, " 2"]) -> Odds:
     """logit p(y_i = 1 | z_i), from (21); +-inf where the label is certain."""
     return (jnp.log(prior[1]) - jnp.log(prior[0])) + log_likelihood[:, 1] - log_likelihood[:, 0]
 
 
-def posterior_log_odds(
-    log_odds: Float[Array, " samples"], y_pred: Int[Array, " samples"], point: Float[Array, " 2"]
-) -> Float[Array, " samples"]:
+def posterior_log_odds(log_odds: Odds, y_pred: Codes, point: Point) -> Odds:
     """logit p(y_i = 1 | y_pred_i, z_i; p_D, p_FA): (10) as a shift of the log-odds."""
     return log_odds + jnp.where(y_pred == 1, *tilts(point[0], point[1], jnp))
 
 
-def moments(
-    log_odds: Float[Array, " samples"],
-    y_pred: Int[Array, " samples"],
-    point: Float[Array, " 2"],
-    weight: Float[Array, " samples"] | None = None,
-) -> ShareMoments:
-    """(12)-(16) at an operating point; `weight` samples of each, where equal ones are merged."""
+def moments(log_odds: Odds, y_pred: Codes, point: Point, weight: Odds | None = None) -> ShareMoments:
+    """(12)-(16) at an operating point; `weight` is the multiplicity of each sample."""
     n = log_odds.shape[0] if weight is None else weight.sum()
     shifted = posterior_log_odds(log_odds, y_pred, point)
     p, not_p = jax.nn.sigmoid(shifted), jax.nn.sigmoid(-shifted)
@@ -80,9 +74,7 @@ def moments(
     return ShareMoments(mean_u, var_u, mean_v, var_v, parts[0].sum() / n)
 
 
-def ratio_step(
-    log_odds: Array, y_pred: Array, *, weight: Array | None = None, mean: str = "second_order"
-) -> Step:
+def ratio_step(log_odds: Array, y_pred: Array, *, weight: Array | None = None, mean: str = MEANS[0]) -> Step:
     """Algorithm 1; `mean` is that of `jtruth.stats.ratio_mean`."""
 
     def step(point, _):
@@ -97,18 +89,18 @@ def exact_step(log_odds: Array, y_pred: Array, *, weight: Array | None = None) -
     return of_point(steps.exact_step(class_dist(log_odds), y_pred, weight))
 
 
-def class_dist(log_odds: Float[Array, " samples"]) -> Float[Array, "samples 2"]:
+def class_dist(log_odds: Odds) -> Float[Array, "samples 2"]:
     """log p(y_i = c | z_i) (21)."""
     return jnp.stack([jax.nn.log_sigmoid(-log_odds), jax.nn.log_sigmoid(log_odds)], axis=1)
 
 
-def matrix_of(point: Float[Array, " 2"]) -> Float[Array, "2 2"]:
+def matrix_of(point: Point) -> Float[Array, "2 2"]:
     """K at an operating point (p_D, p_FA)."""
     return jnp.stack([1 - point[::-1], point[::-1]], axis=1)
 
 
 def of_point(step: Step) -> Step:
-    """A step of matrices as one of operating points."""
+    """Convert a step of matrices to one of operating points."""
     return lambda point, number: step(matrix_of(point), number)[::-1, 1]
 
 
@@ -116,7 +108,7 @@ def of_point(step: Step) -> Step:
 
 
 def point_estimate(value: float) -> PmfEstimate:
-    """A distribution that is all at one value (NaN: undefined for certain)."""
+    """A point mass (NaN: never defined)."""
     if np.isnan(value):
         return PmfEstimate(np.zeros(0), np.zeros(0), 0.0)
     return PmfEstimate(np.array([value]), np.ones(1), lattice=True)
@@ -154,8 +146,8 @@ _density = jax.jit(ratio_of_normals.density)
 def normal_posterior(moments: ShareMoments, metric: str | Metric) -> Estimate:
     """Posterior of a metric under the central limit theorem (Su 2.3.1, Tables 8 and 16).
 
-    A ratio of two sums of counts is a ratio of two linear forms of U and V, hence of two normal variables,
-    or itself normal where its denominator is a constant.
+    A ratio of two sums of counts is a ratio of two linear forms of U and V, hence of two normal variables, or
+    itself normal where its denominator is a constant.
 
     Args:
         moments: (12)-(16) at the operating point.
@@ -175,9 +167,6 @@ def normal_posterior(moments: ShareMoments, metric: str | Metric) -> Estimate:
     return normal_estimate(ratio.mean_z / ratio.mean_w, ratio.var_z / ratio.mean_w**2)
 
 
-normal_law = normal_posterior  # its older name
-
-
 def metric_ratio(moments: ShareMoments, metric: Metric) -> Ratio:
     """Moments of numerator and denominator of a metric, U and V being independent (Su Table 16)."""
     m = moments
@@ -193,9 +182,9 @@ def metric_ratio(moments: ShareMoments, metric: Metric) -> Ratio:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class NormalTable(CountTable):
-    """U and V normal at an operating point, as in the paper: distributions of ratios of two sums of counts.
+    """U and V normal at an operating point, as in the paper: distributions of ratios of sums of counts.
 
-    Single counts, draws and other metrics are those of the exact table there, which this is.
+    Single counts, draws and other metrics are exact there.
     """
 
     moments: ShareMoments
@@ -223,8 +212,8 @@ def roc_density(moments: ShareMoments, p_detection: Any, p_false_alarm: Any) -> 
         p_detection, p_false_alarm: numbers or arrays that broadcast, of NumPy or JAX.
 
     Returns:
-        The density; 0 outside the unit square, on the chance line, where the printed form is 0/0, and where
-        U or V does not vary.
+        The density; 0 outside the unit square, on the chance line, where the printed form is 0/0, and where U
+        or V has no variance.
     """
     d, f, n1 = p_detection, p_false_alarm, moments.n1
     xp, inside = _inside(moments, d, f, d != f)
@@ -237,7 +226,7 @@ def roc_density(moments: ShareMoments, p_detection: Any, p_false_alarm: Any) -> 
 def precision_recall_density(moments: ShareMoments, precision: Any, recall: Any) -> Any:
     """Joint posterior density of (PREC, REC) at an operating point, Su (18); 0 at recall 0, its limit.
 
-    Same arguments as `roc_density`, and 0 in the same places but for the chance line.
+    Arguments and zeros are those of `roc_density`, without the chance line.
     """
     xp, inside = _inside(moments, precision, recall, recall != 0)
     safe, u = xp.where(inside, recall, 1.0), moments.n1 * precision
@@ -246,7 +235,7 @@ def precision_recall_density(moments: ShareMoments, precision: Any, recall: Any)
 
 
 def _inside(m: ShareMoments, x: Any, y: Any, defined: Any) -> tuple[Any, Any]:
-    """NumPy or JAX, and where there is a density of two metrics."""
+    """The namespace of the arrays, and where two metrics have a density."""
     varies = (m.var_u > 0) & (m.var_v > 0)
     return namespace(*m, x, y), varies & defined & (x >= 0) & (x <= 1) & (y >= 0) & (y <= 1)
 

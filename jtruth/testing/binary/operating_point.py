@@ -1,17 +1,16 @@
 """A binary data set as log-odds, and the mode of the collapsed likelihood of its operating point (p_D, p_FA).
 
-A data set enters every method of this room through the log-odds `x` of each sample being positive given its
-labels, logit(rho_i) of (21), and its prediction. Host side, float64.
+A data set consists of the log-odds `x` of each sample being positive given its labels, logit(rho_i) of (21),
+and its prediction. Host side, float64.
 
 **The mode.** With the true labels summed out, the log-likelihood is a sum of logs of functions that are
-affine in (p_D, p_FA), hence concave: Newton finds its unique maximum (this settles Su 2.4.4 for the
-maximum-likelihood map).
+affine in (p_D, p_FA), hence concave: Newton finds its unique maximum (which settles Su 2.4.4 for maximum
+likelihood).
 
-**A grid.** What is needed are sums sum_i h(x_i + shift), in which h is a sigmoid, its logarithm or a product
-of such. So a sample may be replaced by the four nearest nodes of a grid of step 1/128, with the weights of
-cubic (Lagrange) interpolation. Error of a sum: for each sample at most 3/128 step^4 = 8.8e-11 times the
-largest fourth derivative of h; of the mean of a count 1.2e-11 N. Weights may be negative: a grid stands for
-sums only.
+**A grid.** The methods need sums sum_i h(x_i + shift), where h is a sigmoid, its logarithm or a product of
+such. So a sample may be replaced by the four nearest nodes of a grid of step 1/128, with the weights of cubic
+(Lagrange) interpolation. Error of a sum: for each sample at most 3/128 step^4 = 8.8e-11 times the largest
+fourth derivative of h; of the mean of a count 1.2e-11 N. Weights may be negative.
 """
 
 from typing import Any, NamedTuple
@@ -24,7 +23,7 @@ from jtruth._one_line import one_line
 from jtruth._validation import some
 from jtruth._validation.in_range import check_codes
 
-_LOOK = 5_000  # values that show whether many are equal, before a million are sorted
+_LOOK = 5_000  # values that show whether many are equal, before all are sorted
 _MOST_STEPS = 100  # of Newton
 _FEW = 0.9  # share of distinct values above which nothing is merged
 
@@ -32,8 +31,7 @@ _FEW = 0.9  # share of distinct values above which nothing is merged
 class Side(NamedTuple):
     """The samples of one prediction: finite log-odds and how often each occurs, and certain ones.
 
-    Equal log-odds are collapsed to counts. On a grid (`on_grid`) the counts are real numbers, which add up to
-    a whole one but for rounding.
+    On a grid (`on_grid`) the counts are real numbers, whose sum is whole but for rounding.
     """
 
     x: np.ndarray
@@ -69,7 +67,7 @@ class BetaPrior(NamedTuple):
 
 
 def collapse(x: Float[np.ndarray, " samples"], y_pred: np.ndarray) -> LogOdds:
-    """Split log-odds (samples,) by prediction and collapse equal ones; infinite ones become counts.
+    """Split log-odds (samples,) by prediction and merge equal ones; infinite ones become counts.
 
     Raises:
         ValueError: a prediction that is not 0 or 1, another number of them, or log-odds that are NaN.
@@ -83,7 +81,7 @@ def collapse(x: Float[np.ndarray, " samples"], y_pred: np.ndarray) -> LogOdds:
             f"the log-odds of {bad.size} sample(s) ({some(bad)}) are NaN; check prior and labels"
         )
     sides, positive = [], y_pred == 1
-    for part in (x.compress(positive), x.compress(~positive)):  # x[positive] goes by branches: four times
+    for part in (x.compress(positive), x.compress(~positive)):  # x[positive] takes four times as long
         certain = np.zeros(0) if all_finite else part[~np.isfinite(part)]
         finite = part[np.isfinite(part)] if certain.size else part
         looked_at = finite[:: max(finite.size // _LOOK, 1)]
@@ -96,10 +94,10 @@ def collapse(x: Float[np.ndarray, " samples"], y_pred: np.ndarray) -> LogOdds:
 
 
 class OperatingPoint(NamedTuple):
-    """Maximum of the posterior of (p_D, p_FA) and its curvature there.
+    """Mode of the posterior of (p_D, p_FA) and its curvature there.
 
     `covariance` (2, 2) is the inverse of minus the Hessian; `count_mean` and `count_covariance` are those of
-    (A, B), the true positives and the false negatives, under that Laplace approximation.
+    (A, B), true positives and false negatives, under that Laplace approximation.
     """
 
     p_detection: float
@@ -128,15 +126,15 @@ def log_likelihood(data: LogOdds, p_detection: float, p_false_alarm: float) -> f
 def curvature(d: Any, f: Any, sizes: Any, mean: Any, variance: Any, prior: BetaPrior) -> tuple[Any, Any, Any]:
     """Derivatives of the log posterior of the operating point (d, f); NumPy, JAX or numbers.
 
-    From (N1, N0) and the mean and variance of (A, B) there: the gradient (2,); minus the Hessian as
-    (dd, ff, df); slopes of E[A] and of E[B], two of each.
+    From (N1, N0) and the mean and variance of (A, B) there: the gradient (2,); minus the Hessian as (dd, ff,
+    df); slopes of E[A] and of E[B], two of each.
     """
     (n1, n0), (a, b), (va, vb) = sizes, mean, variance
     gradient = (
         (a + prior.a_d) / d - (b + prior.b_d) / (1 - d),
         (n1 - a + prior.a_f) / f - (n0 - b + prior.b_f) / (1 - f),
     )
-    # Complete-data information minus what the unknown labels take away.
+    # Complete-data information minus missing information.
     dd = (a + prior.a_d - va) / d**2 + (b + prior.b_d - vb) / (1 - d) ** 2
     ff = (n1 - a + prior.a_f - va) / f**2 + (n0 - b + prior.b_f - vb) / (1 - f) ** 2
     df = va / (d * f) + vb / ((1 - d) * (1 - f))
@@ -151,15 +149,15 @@ def tilts(p_detection: Any, p_false_alarm: Any, xp: Any = np) -> tuple[Any, Any]
 
 def _count_moments(data: LogOdds, d: float, f: float) -> tuple[np.ndarray, np.ndarray]:
     """Mean and variance of (A, B) at the operating point (d, f)."""
-    chances = [(side, expit(side.x + tilt)) for side, tilt in zip(data, tilts(d, f), strict=True)]
-    mean = [side.counts @ q + side.sure for side, q in chances]
-    return np.array(mean), np.array([side.counts @ (q * (1 - q)) for side, q in chances])
+    p = [(side, expit(side.x + tilt)) for side, tilt in zip(data, tilts(d, f), strict=True)]
+    mean = [side.counts @ q + side.sure for side, q in p]
+    return np.array(mean), np.array([side.counts @ (q * (1 - q)) for side, q in p])
 
 
 def most_probable(data: LogOdds, prior: BetaPrior | None = BetaPrior()) -> OperatingPoint:
     """Mode of the posterior of (logit p_D, logit p_FA): damped Newton on a strictly concave function.
 
-    Without a prior the operating point is given and inside the log-odds: (1/2, 1/2), which leaves them so.
+    Without a prior the operating point is (1/2, 1/2), which leaves the log-odds unchanged.
     """
     point, sizes = np.array([0.5, 0.5]), (data[0].total, data[1].total)
     mean, variance = _count_moments(data, 0.5, 0.5)
@@ -168,8 +166,8 @@ def most_probable(data: LogOdds, prior: BetaPrior | None = BetaPrior()) -> Opera
     for _ in range(_MOST_STEPS):
         gradient, (dd, ff, df), _ = curvature(point[0], point[1], sizes, mean, variance, prior)
         step = np.linalg.solve(np.array([[dd, df], [df, ff]]), np.array(gradient))
-        room = np.where(step > 0, (1 - point) / np.maximum(step, 1e-300), -point / np.minimum(step, -1e-300))
-        point = point + step * min(1.0, 0.9 * float(np.min(np.where(step == 0, np.inf, room))))
+        most = np.where(step > 0, (1 - point) / np.maximum(step, 1e-300), -point / np.minimum(step, -1e-300))
+        point = point + step * min(1.0, 0.9 * float(np.min(np.where(step == 0, np.inf, most))))
         mean, variance = _count_moments(data, float(point[0]), float(point[1]))
         converged = bool(np.max(np.abs(step)) < 1e-7)
         if converged:
@@ -181,14 +179,14 @@ def most_probable(data: LogOdds, prior: BetaPrior | None = BetaPrior()) -> Opera
     return OperatingPoint(d, f, covariance, mean, spread, converged)
 
 
-FROM_VALUES = 20_000  # distinct log-odds of a side, below which a grid spares nothing
+FROM_VALUES = 20_000  # distinct log-odds of a side, below which a grid saves nothing
 STEP = 1.0 / 128
-_FARTHEST = 512.0  # log-odds beyond keep to themselves
+_FARTHEST = 512.0  # log-odds beyond are left off the grid
 _BLOCK = 1 << 15  # samples whose arrays stay in the cache
 
 
 def on_grid(data: LogOdds) -> LogOdds:
-    """The same data with the log-odds of each large side on the grid; its counts are then real numbers."""
+    """The same data with the log-odds of each large side on the grid."""
     side_1, side_0 = (Side(*grid_weights(side.x, side.counts), *side[2:]) for side in data)
     return side_1, side_0
 
@@ -196,7 +194,7 @@ def on_grid(data: LogOdds) -> LogOdds:
 def grid_weights(
     x: Float[np.ndarray, " values"], counts: Num[np.ndarray, " values"]
 ) -> tuple[Float[np.ndarray, " nodes"], Num[np.ndarray, " nodes"]]:
-    """Nodes and their weights; `x` and `counts` as they are where there are fewer than 20 000 values.
+    """Nodes and their weights; below 20 000 values these are `x` and `counts` themselves.
 
     >>> x = np.linspace(-3, 3, 30_000)
     >>> nodes, weights = grid_weights(x, np.ones(x.size))
@@ -223,10 +221,10 @@ def grid_weights(
 
 
 def merged_samples(data: LogOdds) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(log-odds, predictions, weights) for the steps of `empirical_bayes`, which take weights.
+    """(log-odds, predictions, weights) for the steps of `empirical_bayes`.
 
-    Certain samples are infinite log-odds. Sizes are powers of two, so that other data of about as many nodes
-    find a compiled program; what fills them up has weight 0.
+    Certain samples are infinite log-odds. Sizes are padded to powers of two by weight 0, so that data of
+    similar size share a compiled program.
     """
     x = np.concatenate([part for side in data for part in (side.x, [np.inf, -np.inf])])
     weights = [part for side in data for part in (side.counts, [side.sure, side.never])]

@@ -1,15 +1,13 @@
-"""ROC and precision-recall curves of two classes, one threshold after the other (Su 5.4.2, 5.4.3).
+"""ROC and precision-recall curves of two classes, one threshold at a time (Su 5.4.2, 5.4.3).
 
 **Means** (Figures 19 to 21). Every distinct score is a threshold: samples at or above it are predicted
-positive, and the curve's point is the conditional mean of (P_FA, P_D) and of precision, E[A] / N1, at an
-operating point that is found there. All thresholds are iterated side by side; samples enter by the distinct
-values of their log-odds. The ends (0, 0) and (1, 1) are exact. Points need not be monotone, so two areas are
-given: of trapezoids in the order of the thresholds, and of the monotone envelope, which is never the smaller
-one at the same false-alarm rates.
+positive. The curve's point is the conditional mean of (P_FA, P_D) and of precision, E[A] / N1, at the
+operating point of that threshold. All thresholds are iterated side by side; samples enter by the distinct
+values of their log-odds. The ends (0, 0) and (1, 1) are exact. Points need not be monotone, so there are two
+areas: of trapezoids in the order of the thresholds, and of the monotone envelope, which is never smaller.
 
-**Where a curve lies**: the average over thresholds of the exact joint posteriors of its points, as in Figures
-22 to 25 (whose distributions are the normal ones of empirical Bayes: too narrow). Whole curves:
-`jtruth.tables.curves`.
+**Density of curves**: the average over thresholds of the exact joint posteriors of the points, as in Figures
+22 to 25 (those are of empirical Bayes: too narrow). Whole curves: `jtruth.tables.curves`.
 """
 
 from functools import partial
@@ -31,6 +29,7 @@ from jtruth.testing.binary.operating_point import collapse
 from jtruth.testing.steps import iterate
 
 CURVES = {"roc": ("false_alarm_rate", "recall"), "precision_recall": ("recall", "precision")}
+Numbers = Float[AnyArray, " samples"]
 _AT_ONCE = 4_000_000  # numbers in one array
 
 
@@ -83,9 +82,7 @@ def _checked(log_odds: Any, scores: Any) -> tuple[np.ndarray, np.ndarray]:
     return x, s
 
 
-def curves_at_thresholds(
-    log_odds: Float[AnyArray, " samples"], scores: Float[AnyArray, " samples"]
-) -> ThresholdCurves:
+def curves_at_thresholds(log_odds: Numbers, scores: Numbers) -> ThresholdCurves:
     """Conditional means by Algorithm 1 at every distinct threshold.
 
     Args:
@@ -115,7 +112,7 @@ def _iterated(x: np.ndarray, s: np.ndarray, thresholds: np.ndarray) -> list[np.n
     distinct, which = np.unique(x, return_inverse=True)
     place = np.searchsorted(-thresholds, -s)
     rows = thresholds.size - 1  # the last threshold is an exact end
-    # Values of which there are none and rows that are cut off again make shapes that come again.
+    # Padded shapes share compiled programs.
     padding = (0, _rounded(distinct.size) - distinct.size)
     padded, of_all = np.pad(distinct, padding), np.pad(np.bincount(which).astype(np.float64), padding)
     size, parts = min(max(_AT_ONCE // padded.size, 1), _rounded(rows)), []
@@ -145,21 +142,15 @@ def _means(distinct: Array, above: Array, of_all: Array) -> tuple[Array, Array, 
 
 
 def curve_density(
-    log_odds: Float[AnyArray, " samples"],
-    scores: Float[AnyArray, " samples"],
-    *,
-    curve: str = "roc",
-    thresholds: int = 50,
-    cells: int = 60,
+    log_odds: Numbers, scores: Numbers, *, curve: str = "roc", thresholds: int = 50, cells: int = 60
 ) -> CurveDensity:
-    """Average of the exact joint posteriors.
+    """Average of the exact joint posteriors over thresholds.
 
     Args:
         log_odds: (samples,) logit p(y_i = 1 | z_i); +-inf where certain.
         scores: (samples,) finite, larger for class 1.
         curve: "roc" or "precision_recall".
-        thresholds: at most so many distinct scores, at equal steps of their order. The ends, at which
-            everything or nothing is predicted positive, are exact points and left out.
+        thresholds: at most so many distinct scores, at equal steps of their order, without the exact ends.
         cells: of the grid in each direction.
 
     Raises:

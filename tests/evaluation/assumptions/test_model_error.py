@@ -1,4 +1,4 @@
-"""How far labels mislead models: mixtures by simulation, kinds of labelers, and where they are refused."""
+"""Errors of models fitted to labels: mixtures by simulation, kinds of labelers, and refusals."""
 
 import json
 
@@ -65,9 +65,7 @@ def test_only_people_have_a_distribution_of_their_own(group):
         found = (dist(kind, group).draws[:, None] < places).mean(axis=0)
         np.testing.assert_allclose(found, (1 - share) * sources[0] + share * sources[1], atol=1.5e-3)
         assert shares_of(kind, group) == pytest.approx({"people": 1 - share, "llm_judges": share})
-    assert all(
-        f"kind {kind} changes nothing" in width_assumption(kind) for kind in ("experts", "llm_judges")
-    )
+    assert all(f"kind {kind} changes nothing" in width_assumption(kind) for kind in ("experts", "llm_judges"))
     assert "--labelers-are people" in width_assumption("unknown")
 
 

@@ -1,5 +1,4 @@
-"""Without gold: a posterior made of two estimates, the rows beside it, words, and what it does not pretend
-to be."""
+"""Without gold: a posterior of two estimates, the rows of assumptions, their words, and their limits."""
 
 import json
 

@@ -1,7 +1,7 @@
 """The recipes "Add an assumption" and "Add a question" of docs/extending.md, followed at run time.
 
-An assumption: its file and its entry, and it is a what-if row without gold, and moved by
-`sensitivity`. A question: its file, and every holder of tables answers.
+An assumption: its file and its entry give a what-if row without gold, which `sensitivity` varies. A question:
+its file, and every table posterior answers it.
 """
 
 from types import ModuleType

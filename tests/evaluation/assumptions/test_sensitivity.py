@@ -1,4 +1,4 @@
-"""Sensitivity by hand: the answer at rest, enumeration of a moved one, tipping points, bounds, refusals."""
+"""Sensitivity: the unchanged answer, enumeration of a changed one, tipping points, bounds, refusals."""
 
 import itertools
 from dataclasses import replace

@@ -1,5 +1,4 @@
-"""Predictions that agree with labels no better than chance: the posterior by enumeration, alarms, and the
-text."""
+"""Predictions that agree with labels at random: the posterior by enumeration, false alarms, and text."""
 
 import itertools
 

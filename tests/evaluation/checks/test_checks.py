@@ -1,4 +1,4 @@
-"""Checks: against plain loops and other fits, quiet when the model holds, loud when it does not."""
+"""Checks: against plain loops and other fits, false alarms under the model, and power."""
 
 import itertools
 import tracemalloc

@@ -1,4 +1,4 @@
-"""Alarms above the answer: the first line of each, JSON, page and frame, and quiet on clean data."""
+"""Warnings above the answer: the first line of each, JSON, page and frame, and none on clean data."""
 
 import re
 

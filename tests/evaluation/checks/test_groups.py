@@ -1,4 +1,4 @@
-"""Groups of labelers who agree beyond any accuracy: named, quiet on good and bad labelers, all refused."""
+"""Groups of labelers who agree beyond any accuracy: detection, false alarms, refusal of all."""
 
 import jax
 import numpy as np

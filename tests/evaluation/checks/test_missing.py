@@ -1,4 +1,4 @@
-"""Labels missing by class: false alarms, power, the class that is named, and when there is no such check."""
+"""Labels missing by class: false alarms, power, the class that is named, and when the check is skipped."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Bad input that is said: the same predictions twice, one class only, gold that nobody predicts, little."""
+"""Warnings about predictions: duplicates, one class only, gold classes never predicted, few samples."""
 
 import numpy as np
 import pytest

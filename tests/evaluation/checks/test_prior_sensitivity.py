@@ -1,4 +1,4 @@
-"""Power scaling of the joint posterior: against another fit with the other prior, and what answers say."""
+"""Power scaling of the joint posterior: against another fit with the other prior, and its sentences."""
 
 import jax
 import numpy as np

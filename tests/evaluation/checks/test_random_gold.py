@@ -1,4 +1,4 @@
-"""Was gold a random sample: false alarms, power, and the exact p-value of a tiny set."""
+"""Is gold a random sample: false alarms, power, and the exact p-value of a tiny set."""
 
 from itertools import combinations
 

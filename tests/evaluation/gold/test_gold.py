@@ -1,4 +1,4 @@
-"""PPI++ of metrics: strata and chances; and what cannot be used."""
+"""PPI++ of metrics: strata, inclusion probabilities, and unusable input."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Labelers by gold: they are judged as classifiers, whatever they share; how gold was chosen; reports."""
+"""Labelers by gold: graded as classifiers, with shared errors; how gold was chosen; reports."""
 
 import numpy as np
 import pytest

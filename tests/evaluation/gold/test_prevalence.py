@@ -1,4 +1,4 @@
-"""Class shares: enumeration, gold, copying judges, what cannot be known, text and JSON."""
+"""Class shares: enumeration, gold, copying judges, unidentified shares, text and JSON."""
 
 import itertools
 import json

@@ -1,4 +1,4 @@
-"""Draws of the count table by gold: they hang together and hold what is true."""
+"""Draws of the count table by gold: consistent, and they cover the truth."""
 
 import jax
 import numpy as np

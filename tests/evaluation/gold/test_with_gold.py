@@ -1,4 +1,4 @@
-"""`evaluate` with some true classes: the answer, what stands beside it, advice, and how gold was chosen."""
+"""`evaluate` with some true classes: the answer, its notes, advice, and how gold was chosen."""
 
 import json
 import re

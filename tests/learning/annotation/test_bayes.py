@@ -1,7 +1,7 @@
-"""Annotation models: densities against plain loops, simulation against probabilities, what a fit says.
+"""Annotation models: densities against plain loops, simulation against probabilities, messages of a fit.
 
 The densities need no compiled NUTS; one program of Dawid and Skene serves all fast tests of fitting, because
-every data set here holds all 16 patterns of four labelers and two classes and so has the same padded shape.
+every data set here has all 16 patterns of four labelers and two classes and so the same padded shape.
 """
 
 import functools

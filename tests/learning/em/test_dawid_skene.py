@@ -1,6 +1,4 @@
-"""Dawid-Skene EM: known tables, the paper's formulas in plain loops, what must not change the answer, and
-gold labels, priors, restarts, warnings, and input that cannot be used.
-"""
+"""Dawid-Skene EM: known tables, plain loops, invariances, gold, priors, restarts, warnings, bad input."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -165,7 +163,7 @@ def test_doubts_are_said():
     fit = fit_dawid_skene(labels)
     said = " ".join(fit.warnings)
     for part in (
-        "1 samples have no label",
+        "1 sample has no label",
         "more than two labels",
         "Class 2 is estimated to have no sample",
         "(2, 0)",

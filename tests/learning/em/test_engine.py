@@ -1,4 +1,4 @@
-"""A stream begun by an engine: the fit of the same labels in memory, from patterns alone, and refusals."""
+"""A stream started by an engine: the fit of the same labels in memory, patterns alone, refusals."""
 
 import re
 

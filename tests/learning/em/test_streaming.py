@@ -1,4 +1,4 @@
-"""Labels day by day: the fit of all labels together, a file that holds it, and what is refused."""
+"""Labels day by day: the fit of all labels together, its file, and refusals."""
 
 import numpy as np
 import pytest

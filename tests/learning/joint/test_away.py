@@ -1,4 +1,4 @@
-"""Half of the chains start away from the mode of EM: where, when, and what is said if they stay there."""
+"""Half of the chains start away from the mode of EM: where, when, and the warning if they stay there."""
 
 import jax
 import numpy as np

@@ -1,4 +1,4 @@
-"""The Gibbs sampler against enumeration of all state vectors, and what a run must survive."""
+"""The Gibbs sampler against enumeration of all state vectors, and its robustness."""
 
 import itertools
 

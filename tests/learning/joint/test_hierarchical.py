@@ -1,4 +1,4 @@
-"""Labelers who are alike: few labels mean the population and a wide interval; groups are populations."""
+"""Labelers with a common prior: few labels give the population and wide intervals; groups."""
 
 import numpy as np
 import pytest

@@ -1,6 +1,6 @@
-"""How much of what is hard for labelers a classifier feels: between the two models that know it.
+"""Share of the labelers' difficulty that affects a classifier: between the two models that fix it.
 
-That the sampler is right is tested by enumeration, in `test_gibbs`.
+The sampler is tested by enumeration in `test_gibbs`.
 """
 
 import jax

@@ -1,4 +1,4 @@
-"""The exact table against the whole table in the log domain, and by what any posterior must obey.
+"""The exact table against the whole table in the log domain, and by general properties of posteriors.
 
 Enumeration of label vectors and the reference files are in test_enumeration and test_golden.
 """

@@ -1,4 +1,4 @@
-"""Log-odds on a grid: what the weights keep, the stated error, and the exact posterior with and without."""
+"""Log-odds on a grid: moments of the weights, the stated error, and the exact posterior with and without."""
 
 from dataclasses import replace
 

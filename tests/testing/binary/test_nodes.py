@@ -1,4 +1,4 @@
-"""Nodes against the exact table, an integral over (p_D, p_FA) and, where labels say little, a closed form."""
+"""Nodes against the exact table, an integral over (p_D, p_FA) and, for poor labels, a closed form."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The collapsed likelihood of (p_D, p_FA): its value, its concavity, and its maximum, found another way."""
+"""The collapsed likelihood of (p_D, p_FA): its value, its concavity, and its maximum by another method."""
 
 import numpy as np
 import pytest
