@@ -10,6 +10,9 @@ One process, one thread, simulated crowds; CPU seconds of the second call (the f
     the same, labelers of .60 to .75                       4.88   2.59    1.9
     300 x 110, 5 classes, 7 labels a sample                5.52   3.56    1.6
     300 x 110, 5 classes, 20 labels a sample               4.41   2.59    1.7
+    Since then rows that are alike are drawn in fewer operations. 0054075b and this in turn, load 15: 1.91 and
+    1.66, 2.84 and 2.34, 3.76 and 3.12, 2.69 and 2.44. Tried and left out: moves of all labelers together with
+    classes summed out (half of the sweeps, each twice as long); a first look after 100 sweeps (as many)
     compare, 8 classifiers, 1000 x 5: 3.56 and 3.51; of a set whose pairs needed tempering (10 of 28) 10.3
     and 7.0 (5 of 28: the others are weighed draws of 1.15 times the width)
     `jtruth clean --features`, whole process, second run: 400 x 8 7.8 and 3.5; digits (1797 x 64) 46.8, 8.6
