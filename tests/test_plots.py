@@ -133,20 +133,23 @@ def test_level_is_checked(results):
 # ---- several numbers
 
 
+SHOWN = ("accuracy", "recall", "false_alarm_rate", "precision", "f1")  # in the order of answers
+
+
 def test_metrics(results):
     result = results["bayes"]
     ax = plots.plot_metrics(result, ideal={"accuracy": 0.85})
     names = [text.get_text() for text in ax.get_yticklabels()]
-    assert names == ["accuracy", "precision", "recall", "false positive rate (FPR)", "F1"]
+    assert names == ["accuracy", "recall", "false positive rate (FPR)", "precision", "F1"]
     rows = -np.arange(5)
-    means = [dist.mean for dist in result.metrics.values()]
+    means = [result.metrics[name].mean for name in SHOWN]
     np.testing.assert_allclose(marks(ax, "o"), np.stack([means, rows], 1))
-    votes = list(result.baselines["majority_vote"].values())
+    votes = [result.baselines["majority_vote"][name] for name in SHOWN]
     np.testing.assert_allclose(marks(ax, "x"), np.stack([votes, rows], 1))
     bars = [line.get_xdata() for line in ax.get_lines() if line.get_marker() == "None"]
-    np.testing.assert_allclose(bars, [dist.interval(0.95) for dist in result.metrics.values()])
+    np.testing.assert_allclose(bars, [result.metrics[name].interval(0.95) for name in SHOWN])
     assert "95 %" in ax.get_legend().get_title().get_text() and ax.get_xlim()[1] <= 1.01
-    assert legend(ax) == ["estimate and interval", "majority vote", "true value"]
+    assert legend(ax) == ["estimate and interval", "against the majority vote", "true value"]
     interval = result.accuracy.interval(0.95)
     assert notes(ax)[0] == f"{result.accuracy.mean:.3f} [{interval.low:.3f}, {interval.high:.3f}]"
 
@@ -161,7 +164,7 @@ def test_every_assumption_of_every_metric_is_in_the_picture_with_its_own_colour(
     assert min(heights) > bottom + 0.05
     ticks = [line for line in ax.lines if line.get_markersize() == 5 and len(line.get_xdata()) == 1]
     assert len(ticks) == 5 * len(dist)
-    assert [line.get_xdata()[0] for line in ticks] == [one.mean for one in dist.values() for _ in parts]
+    assert [line.get_xdata()[0] for line in ticks] == [dist[name].mean for name in SHOWN for _ in parts]
     assert legend(ax)[2:] == [f"if {j}" for j in range(5)]
     bar = next(line for line in ax.lines if line.get_linewidth() == 5)
     assert len({line.get_color() for line in ticks} | {bar.get_color()}) == 6
@@ -173,7 +176,8 @@ def test_metrics_that_are_not_identified_or_below_zero(results):
     ax = plots.plot_metrics(replace(results["bayes"], metrics=nothing))
     assert notes(ax) == ["not identified"] * 5 and len(marks(ax, "o")) == 0 and len(marks(ax, "x")) == 5
     dist = PmfEstimate(np.array([-0.4, -0.2, 0.0]), np.array([0.3, 0.4, 0.3]), lattice=True)
-    ax = plots.plot_metrics(replace(results["bayes"], metrics={"macro_kappa": dist}))
+    one = {"metrics": {"kappa": dist}, "headline": ("kappa",)}
+    ax = plots.plot_metrics(replace(results["bayes"], **one))
     assert ax.get_xlim()[0] < -0.4 and "kappa" in ax.get_yticklabels()[0].get_text()
 
 
@@ -345,7 +349,7 @@ def test_an_evaluation_in_one_line(result):
     figure = result.plot(full=True)
     metrics, confusion, checks = figure.axes
     assert len(alone.lines) == len(metrics.lines) and alone.get_xlabel() == "value of the metric"
-    means = [dist.mean for dist in result.metrics.values()]
+    means = [result.metrics[name].mean for name in SHOWN]
     drawn = np.concatenate([line.get_xdata() for line in metrics.lines if line.get_marker() == "o"])
     np.testing.assert_allclose(drawn, means)
     shade = result.confusion_matrix / result.confusion_matrix.sum(axis=1, keepdims=True)
