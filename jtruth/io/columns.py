@@ -136,8 +136,9 @@ class Columns:
         """Columns that name each row: all cells different, and no times; the first one may number them."""
         every = [name for name in names if self.values(name) and self.unique((name,))]
         found = [name for name in every if not (self.is_time(name) or self.counts_rows(name))]
-        first = [name for name in every[:1] if name == self.header[0] and self.counts_rows(name)]
-        return found or [name for name in first if not (_INDEX.fullmatch(name.casefold()) or is_rater(name))]
+        if found or every[:1] != [self.header[0]] or self.is_time(every[0]):
+            return found
+        return [name for name in every[:1] if not (_INDEX.fullmatch(name.casefold()) or is_rater(name))]
 
     def tells_apart(self, key: Sequence[str], name: str) -> bool:
         """Whether a column of few names makes cells of the key (almost) unique."""
