@@ -315,7 +315,7 @@ def wrapped(text: str, width: int, before: str = "") -> list[str]:
     ['! a few', '  words and', '  an_unbreak', '  able_name']
     """
     lines, start = [before], " " * len(before)
-    for word in text.replace("\n", " ").split(" "):
+    for word in text.replace("\n", " ").replace(" %", "\N{NO-BREAK SPACE}%").split(" "):
         gap = "" if lines[-1] in (before, start) else " "
         if gap and size(lines[-1]) + 1 + size(word) > width:
             lines.append(start)
@@ -326,7 +326,7 @@ def wrapped(text: str, width: int, before: str = "") -> list[str]:
             lines.append(start)
             gap, word = "", word[cut:]
         lines[-1] += gap + word
-    return lines
+    return [line.replace("\N{NO-BREAK SPACE}%", " %") for line in lines]
 
 
 def _fitting(word: str, space: int) -> int:

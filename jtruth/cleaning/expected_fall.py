@@ -34,7 +34,7 @@ known; the third part gives the accuracy.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
 from typing import Any
 
@@ -45,7 +45,6 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Float
 from scipy.special import softmax
 
-from jtruth._cache import kept_jit
 from jtruth._host import known_classes, log, picked
 from jtruth._one_line import one_line
 from jtruth._random import as_key, host_rng, seeded
@@ -190,7 +189,7 @@ def _moving(learner: Learner, model: Any) -> tuple[Any, Callable[[Any], Any]]:
     return model.intercept.ravel(), lambda theta: model._replace(intercept=theta.reshape(shape))
 
 
-@kept_jit("learner")
+@partial(jax.jit, static_argnames=("learner",))
 def _hessian(learner: Learner, model: Any, x: Any, evidence: Any, where: Any) -> Any:
     """H of the learner's objective in flat parameters."""
     (flat, unravel), count = ravel_pytree(model), where.sum().astype(x.dtype)
@@ -198,7 +197,7 @@ def _hessian(learner: Learner, model: Any, x: Any, evidence: Any, where: Any) ->
     return _curvature(learner, model, x, evidence, where.astype(x.dtype)) / count + of_penalty
 
 
-@kept_jit("learner")
+@partial(jax.jit, static_argnames=("learner",))
 def _curvature(learner: Learner, model: Any, x: Any, evidence: Any, weight: Any) -> Any:
     """Hessian of a weighted sum of samples' losses in flat parameters, without those of weight 0."""
     flat, model_at = _moving(learner, model)
@@ -218,7 +217,7 @@ def _curvature(learner: Learner, model: Any, x: Any, evidence: Any, weight: Any)
     return jnp.einsum("if,icd,ig->fcgd", inputs, each, inputs).reshape(inputs.shape[1] * flat.size, -1)
 
 
-@kept_jit("learner")
+@partial(jax.jit, static_argnames=("learner",))
 def _slopes(learner: Learner, model: Any, x: Any, evidence: Any, where: Any, outcome: Any) -> Any:
     """Slopes of g of every sample and answer, and those of the losses now."""
     flat, model_at = _moving(learner, model)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import jtruth as jt
-from jtruth.cleaning import issues, shared_confusion, suspicious_labels
+from jtruth.cleaning import shared_confusion, suspicious_labels
 from jtruth.cleaning.issues import log_joint, slopes
 from jtruth.histograms.concentration import log_dirichlet_multinomial
 from jtruth.histograms.label_counts import from_counts
