@@ -8,7 +8,6 @@ from types import SimpleNamespace
 from typing import Any
 
 from jtruth._files import write_table, write_text
-from jtruth._validation.words import number_of
 from jtruth.cli.options import (
     BESIDE,
     DRAWS,
@@ -321,7 +320,7 @@ def _by_engine(args: Any) -> tuple[Any, Any]:
 
 def _updated(args: Any, path: Path, options: dict[str, Any]) -> tuple[Any, Any]:
     """Labels added to a state; the file is written when the report stands."""
-    from jtruth._validation.words import Read
+    from jtruth._validation.words import Read, number_of
     from jtruth.cli.reading import labels_in_time
     from jtruth.evaluation.by_one_model import quick_labelers, the_prior
     from jtruth.learning.em.streaming import begin_stream, read_stream, update, write_stream

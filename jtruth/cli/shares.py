@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 from jtruth._files import write_table
-from jtruth._validation.words import number_of
 from jtruth.cli.options import (
     DRAWS,
     EVERY,
@@ -131,7 +130,7 @@ def _split(args: Any, tables: Any) -> Any:
     """Mask of the samples that a file names; without one the number of folds."""
     import numpy as np
 
-    from jtruth._validation import quoted
+    from jtruth._validation.words import number_of, quoted
 
     if args.fit_on is None:
         return args.folds

@@ -87,7 +87,7 @@ def test_melted_table_with_predictions_in_the_order_of_the_file():
 def test_melted_table_with_a_series_by_task():
     right = jt.evaluate(pd.Series(PRED, index=IDS), LABELS, **KNOWN)
     assert same(right) and right.warnings == BY_HAND.warnings
-    assert first_line(right).startswith("Recall") and verdict(right) == "fits"
+    assert first_line(right).startswith("Accuracy") and verdict(right) == "fits"
 
 
 @pytest.mark.parametrize(

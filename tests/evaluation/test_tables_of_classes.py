@@ -60,5 +60,5 @@ def test_rows_are_matched_by_task_and_columns_by_class(probabilities, question):
     assert not np.allclose(question(frames[1].to_numpy(), labels), wanted, rtol=1e-3)
     with pytest.raises(ValueError, match="columns 'dog', 'cat', 'bird', but the classes are 'dog', 'cat'"):
         question(frames[0].rename(columns={"ant": "bird"}), labels)
-    with pytest.raises(ValueError, match="are for tasks without labels"):
+    with pytest.raises(ValueError, match="is for a task without labels"):
         question(frames[0].rename(index={"t3": "t999"}), labels)

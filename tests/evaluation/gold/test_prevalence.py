@@ -118,7 +118,7 @@ def test_a_class_that_gold_hardly_met_is_named():
     y, z = judges(share=0.04)
     gold = some_gold(y, 30)
     found = prevalence(jt.Labels.from_matrix(z, 2), key=KEY, gold=gold)
-    assert f"only {(gold == 1).sum()} of 30 verified labels are of class '1'" in found.warnings[0]
+    assert f"only {(gold == 1).sum()} of 30 verified labels is of class '1'" in found.warnings[0]
     assert len(found.warnings) == 1
 
 
