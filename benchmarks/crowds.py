@@ -10,6 +10,9 @@ One process, one thread, simulated crowds; CPU seconds of the second call (the f
     the same, labelers of .60 to .75                       4.88   2.59    1.9
     300 x 110, 5 classes, 7 labels a sample                5.52   3.56    1.6
     300 x 110, 5 classes, 20 labels a sample               4.41   2.59    1.7
+    Since then rows that are alike are drawn in fewer operations. 0054075b and this in turn, load 15: 1.91 and
+    1.66, 2.84 and 2.34, 3.76 and 3.12, 2.69 and 2.44. Tried and left out: moves of all labelers together with
+    classes summed out (half of the sweeps, each twice as long); a first look after 100 sweeps (as many)
     compare, 8 classifiers, 1000 x 5: 3.56 and 3.51; of a set whose pairs needed tempering (10 of 28) 10.3
     and 7.0 (5 of 28: the others are weighed draws of 1.15 times the width)
     `jtruth clean --features`, whole process, second run: 400 x 8 7.8 and 3.5; digits (1797 x 64) 46.8, 8.6
@@ -22,6 +25,9 @@ One process, one thread, simulated crowds; CPU seconds of the second call (the f
         `read_labels` of the data frame, which both of jtruth's need once: .89 (8.5)
     picture of a default answer, 600 x 5: 2.0 and .04 after `evaluate` (.14): only `plot(assumptions=True)`
     fits three more models; `jtruth evaluate --report`, whole process, shows them: 4.9, without a page 1.6
+    Later, by turns with 0054075b on the same two cores at a load of 15 to 20, with byte code (user + system):
+    --report 5.6 and 4.6, clean 400 x 8 3.3 and 2.5, digits 8.4 and 5.7. Programs are no longer traced again
+    (`kept_jit`), and a cleaning works with slopes in outputs: its queue and advice for digits 4.2 and 1.2.
 """
 
 import sys

@@ -295,14 +295,9 @@ def _next_steps(labels: Labels, pairs: LabelerPairs, file: str, beside: dict) ->
         yield f"jtruth labelers {file}{gold}", "grade each labeler by the verified labels"
     if not pairs.met.any():
         yield "", "No sample has labels of two labelers, so their accuracy is not identified."
-        yield (
-            "",
-            "Collect second labels of some samples, verify some, or give known error rates (--noise).",
-        )
-        yield (
-            f"jtruth ask {file} --truth --out to_verify.csv",
-            "choose samples to verify; fill in the table and use it as --gold",
-        )
+        yield "", "Collect second labels of some samples, verify some, or give known error rates (--noise)."
+        why = "choose samples to verify; fill in the table and use it as --gold"
+        yield f"jtruth ask {file} --truth --out to_verify.csv", why
         return
     if "scores" in beside:
         yield f"jtruth evaluate {file} --predictions {names['scores']} --scores", "grade the scores"

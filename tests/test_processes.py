@@ -208,7 +208,6 @@ def test_programs_are_kept_where_the_system_keeps_what_it_can_spare(tmp_path, mo
     monkeypatch.setattr(_cache, "os", such)
     monkeypatch.setattr(_cache, "jax", SimpleNamespace(config=config))
     monkeypatch.setattr(_cache, "_CHOSEN", [])
-    monkeypatch.setattr(_cache, "_FOLDER", [])
     _cache.keep_programs.__wrapped__()
     assert said["jax_compilation_cache_dir"] == str(tmp_path / folder / "jtruth" / "programs")
     assert os.listdir(tmp_path) == [folder]

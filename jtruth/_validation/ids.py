@@ -261,9 +261,8 @@ def _aligned(
     if ids is None:
         if len(values) != labels.num_samples:
             unknown = " (-1: unknown)" if partial else "; they must match"
-            raise ValueError(
-                f"{what} has {len(values)} entries but there are {labels.num_samples} samples{unknown}"
-            )
+            samples = f"there are {labels.num_samples} samples{unknown}"
+            raise ValueError(f"{what} has {len(values)} entries but {samples}")
         known = isinstance(data, TaskArray) and data.tasks == labels.tasks
         if labels.tasks and "tasks" in labels.inferred and not known:  # nobody chose the order of the ids
             notes += (ORDER_NOTE.format(what, quoted(labels.tasks[:3])),)

@@ -188,7 +188,7 @@ NO_ANSWER = {  # class names that read like no answer, in small letters
 COLUMN_WORDS = {
     "task": "task item question sample example document doc instance image sentence unit record case patient "
     "comment hit prompt query conversation passage pair id "
-    "subject statement essay post tweet article",
+    "statement essay post tweet article",
     "worker": "worker rater annotator labeler labeller coder judge expert observer reader user assessor "
     "grader reviewer evaluator participant respondent",
     "label": "label rating answer response annotation verdict sentiment category class judgment judgement "
@@ -212,9 +212,8 @@ def check_visible(
     for name in texts:
         if not (name if inside else name[:1] + name[-1:]).isprintable():
             rows = [k for k, value in enumerate(values) if value == name]
-            raise ValueError(
-                f"{source.at(rows)}: {what} {brief(name)} has a character that cannot be seen. Remove it."
-            )
+            text = f"{what} {brief(name)} has a character that cannot be seen. Remove it."
+            raise ValueError(f"{source.at(rows)}: {text}")
 
 
 def check_different_numbers(names: Iterable[str], what: str) -> None:

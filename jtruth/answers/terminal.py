@@ -73,11 +73,11 @@ def _body(
     notes = [note for note in notes if len(note) <= _NOTE]
     for table in document.tables()[:1]:
         spare = sum(map(len, notes[:1])) if len(table.rows) > _BRIEF[0] else 0  # rows go before notes
-        for most in range(_BRIEF[0], _BRIEF[1], -1):
+        last = 0 if table.queue or table.by_name else _BRIEF[1]
+        for most in range(_BRIEF[0], last or 1, -1):
             out = table.shown(most, full=False)[2] if table.sequence else 0
             kept = tuple(c for c in table.columns if not (c.detail or (out and c.step)))
             brief, left = table._replace(columns=kept), words("summary(full=True)")
-            last = 0 if table.queue or table.by_name else _BRIEF[1]
             lines = ["", *table_lines(brief, width, (most, last), whole=False, left=left)]
             lines += [words(f"({number_of(out, 'more row')}: summary(full=True))")] if out else []
             if len(lines) + spare <= space:
@@ -117,7 +117,7 @@ def _most_important(document: Document) -> list[Note]:
         if note.sign not in quiet
         and note.text not in document.sentence
         and note.text != document.next
-        and not (note.sign in ("say", "open") and isinstance(note.data, dict))  # a check asks for nothing
+        and not (note.sign in ("say", "open") and isinstance(note.data, dict))  # without a recommendation
         and not (" ask " in document.next and "ask_next" in note.text)  # the next command does that
     ]
     return sorted([*_doubt(document), *notes], key=lambda note: list(SIGNS).index(note.sign))
@@ -315,7 +315,7 @@ def wrapped(text: str, width: int, before: str = "") -> list[str]:
     ['! a few', '  words and', '  an_unbreak', '  able_name']
     """
     lines, start = [before], " " * len(before)
-    for word in text.replace("\n", " ").split(" "):
+    for word in text.replace("\n", " ").replace(" %", "\N{NO-BREAK SPACE}%").split(" "):
         gap = "" if lines[-1] in (before, start) else " "
         if gap and size(lines[-1]) + 1 + size(word) > width:
             lines.append(start)
@@ -326,7 +326,7 @@ def wrapped(text: str, width: int, before: str = "") -> list[str]:
             lines.append(start)
             gap, word = "", word[cut:]
         lines[-1] += gap + word
-    return lines
+    return [line.replace("\N{NO-BREAK SPACE}%", " %") for line in lines]
 
 
 def _fitting(word: str, space: int) -> int:

@@ -34,7 +34,7 @@ known; the third part gives the accuracy.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import product
 from typing import Any
 
@@ -45,7 +45,6 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Float
 from scipy.special import softmax
 
-from jtruth._cache import kept_jit
 from jtruth._host import known_classes, log, picked
 from jtruth._one_line import one_line
 from jtruth._random import as_key, host_rng, seeded
@@ -60,7 +59,7 @@ _NEVER = 1e-8  # probability of omitted answers, relative to the largest uncerta
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Influence:
-    """Gradients of all possible answers, and what they act on.
+    """Gradients of all possible answers, and the matrices they act on.
 
     Of a linear model they are slopes in its outputs times the sample's inputs (1, x), and are kept as such.
     """
@@ -88,7 +87,7 @@ class Influence:
 
     @property
     def falls(self) -> Float[np.ndarray, " samples"]:
-        """Expected fall of the risk by asking for each sample."""
+        """Expected reduction of the risk by asking for each sample."""
         own, cross, turned = self.moved
         return own - cross + turned @ self.gap
 
@@ -107,8 +106,8 @@ class Influence:
         """Of every sample: E[(b - g / 2)' H^-1 g], E[b]' H^-1 E[g] and E[g] H^-1."""
         (weighted, half), (mean, mean_aim) = self.possible, self.expected
         turning = self.of_outputs(self.inverse)
-        rows, outputs, _ = turning.shape
-        within = np.einsum("rcid,ri->rcd", turning.reshape(rows, outputs, -1, outputs), self.inputs)
+        by_input = turning.reshape(*turning.shape[:2], -1, turning.shape[1])
+        within = np.einsum("rcid,ri->rcd", by_input, self.inputs)
         own = np.einsum("iac,iac->i", weighted @ within, half)
         cross = np.einsum("ic,ic->i", (mean[:, None] @ within)[:, 0], mean_aim)
         return own, cross, (mean[:, None] @ turning)[:, 0]
@@ -116,8 +115,7 @@ class Influence:
     @cached_property
     def possible(self) -> tuple[np.ndarray, np.ndarray]:
         """Slopes of g, and of b - g / 2, times the root of the chance of each answer that may come."""
-        doubt = 1 - self.chance.max(axis=1).min()
-        often = self.chance > _NEVER * (doubt if doubt > 0 else 1.0)
+        often = self.chance > _NEVER * (max(1 - self.chance.max(axis=1).min(), 0.0) or 1.0)
         root = np.where(often, np.sqrt(self.chance), 0.0)[:, :, None]
         return root * self.slopes, root * (self.aimed - 0.5 * self.slopes)
 
@@ -172,22 +170,26 @@ def _inverse_hessian(state: State) -> tuple[np.ndarray, Any, tuple[Any, Any, Any
         return np.linalg.pinv(np.asarray(_hessian(learner, model, *data)), 1e-9, hermitian=True), model, data
 
 
+def _linear(learner: Learner) -> bool:
+    return type(learner).sample_loss is LinearLearner.sample_loss
+
+
 def _inputs(learner: Learner, x: Any) -> Any:
     """(rows, inputs) of `Influence`."""
-    if not isinstance(learner, LinearLearner):
+    if not _linear(learner):
         return np.ones((1, 1))
     return (np if isinstance(x, np.ndarray) else jnp).insert(x, 0, 1.0, axis=1)
 
 
 def _moving(learner: Learner, model: Any) -> tuple[Any, Callable[[Any], Any]]:
     """What slopes are in, flat: outputs of a linear model, by its intercept; or all parameters."""
-    if not isinstance(learner, LinearLearner):
+    if not _linear(learner):
         return ravel_pytree(model)
     shape = model.intercept.shape
     return model.intercept.ravel(), lambda theta: model._replace(intercept=theta.reshape(shape))
 
 
-@kept_jit("learner")
+@partial(jax.jit, static_argnames=("learner",))
 def _hessian(learner: Learner, model: Any, x: Any, evidence: Any, where: Any) -> Any:
     """H of the learner's objective in flat parameters."""
     (flat, unravel), count = ravel_pytree(model), where.sum().astype(x.dtype)
@@ -195,7 +197,7 @@ def _hessian(learner: Learner, model: Any, x: Any, evidence: Any, where: Any) ->
     return _curvature(learner, model, x, evidence, where.astype(x.dtype)) / count + of_penalty
 
 
-@kept_jit("learner")
+@partial(jax.jit, static_argnames=("learner",))
 def _curvature(learner: Learner, model: Any, x: Any, evidence: Any, weight: Any) -> Any:
     """Hessian of a weighted sum of samples' losses in flat parameters, without those of weight 0."""
     flat, model_at = _moving(learner, model)
@@ -207,16 +209,15 @@ def _curvature(learner: Learner, model: Any, x: Any, evidence: Any, weight: Any)
         losses = jax.vmap(loss, in_axes=(None, 0, 0))(theta, x, evidence)
         return jnp.where(weight != 0, weight * losses, 0.0).sum()
 
-    if not isinstance(learner, LinearLearner):
+    if not _linear(learner):
         return jax.hessian(total)(flat)
     of_sample = jax.vmap(jax.hessian(loss), in_axes=(None, 0, 0))(flat, x, evidence)
     weight = weight[:, None, None]
     each, inputs = jnp.where(weight != 0, weight * of_sample, 0.0), _inputs(learner, x)
-    size = inputs.shape[1] * flat.size
-    return jnp.einsum("if,icd,ig->fcgd", inputs, each, inputs).reshape(size, size)
+    return jnp.einsum("if,icd,ig->fcgd", inputs, each, inputs).reshape(inputs.shape[1] * flat.size, -1)
 
 
-@kept_jit("learner")
+@partial(jax.jit, static_argnames=("learner",))
 def _slopes(learner: Learner, model: Any, x: Any, evidence: Any, where: Any, outcome: Any) -> Any:
     """Slopes of g of every sample and answer, and those of the losses now."""
     flat, model_at = _moving(learner, model)

@@ -11,6 +11,7 @@ A sample that an oracle has cleaned is a certain row in all three.
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import jax
@@ -20,7 +21,6 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Bool, Float, Int
 from scipy.special import softmax
 
-from jtruth._cache import kept_jit
 from jtruth._host import log
 from jtruth._one_line import one_line
 from jtruth._validation import choose
@@ -256,7 +256,7 @@ def _inverse(hessian, change, theta, rows, new):
     return jnp.linalg.inv(hessian + of_change + 1e-6 * jnp.eye(theta.shape[1], dtype=theta.dtype)[None])
 
 
-@kept_jit("objective", "loss", "often")
+@partial(jax.jit, static_argnames=("objective", "loss", "often"))
 def _newton(data, start, rows, new, regularisation, objective, loss, often):
     """(flat models, gradients) by steps with the first Hessian; or (`often`) with new ones and halving."""
     (x, evidence, where), (flat, unravel) = data, ravel_pytree(start)

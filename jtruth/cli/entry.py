@@ -98,7 +98,5 @@ def _end(text: str, code: int) -> NoReturn:
     from jtruth.cli.words import shell_words
 
     line = escaped(shell_words(" ".join(text.split("\n"))))
-    if line.partition(" ")[0].isalpha():  # else it begins with a file or an option
-        line = line[0].upper() + line[1:]
     print(f"jtruth: {line}", file=sys.stderr)
     raise SystemExit(code) from None

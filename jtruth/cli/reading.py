@@ -73,8 +73,8 @@ class Tables:
             self.opened = self.opened._replace(plan=replace(plan, doubts=()))
         self.rows, args.how_read = self.opened.rows(), self.plan.sentence()
         name = column_of(gold)
-        words = table.pick({"gold": name})[0] if name is not None and name in table.header else ()
-        words = {str(one) for one in words if not says_nothing(str(one), self.plan)}
+        cells = () if name is None or name not in table.header else table.pick({"gold": name})[0]
+        words = {str(one) for one in cells if not says_nothing(str(one), self.plan)}
         self.labels = labels_of_rows(self.rows, self.plan, classes or words)
         if judged:
             kept = [t for t, name in enumerate(self.labels.worker_names) if name not in judged]
@@ -211,9 +211,8 @@ class Tables:
         graded = (str(typed.get("predictions")), f"{_COLUMN}{typed.get('rater')}", *given.split())
         found = apply.found_beside(self.rows, self.plan).get("gold")
         if found and found not in graded and self.args.gold is None:
-            return next_step(
-                self.args, f"{given} --gold {shlex.quote(found)}".strip(), "use the verified labels"
-            )
+            option = f"{given} --gold {shlex.quote(found)}".strip()
+            return next_step(self.args, option, "use the verified labels")
         path = new_file("to_verify.csv")
         if num is None:
             new = typed.get("target") != "in-sample"
@@ -296,9 +295,8 @@ class Tables:
         """The table of column:NAME, export:NAME or worker:NAME, in the file of labels; None for a file."""
         name = column_of(path)
         if name is None and str(path) in self.opened.table.header and not Path(path).exists():
-            raise ValueError(
-                f"there is no file {str(path)!r}; for the column of the labels say {_COLUMN}{path}"
-            )
+            text = f"there is no file {str(path)!r}; for the column of the labels say"
+            raise ValueError(f"{text} {_COLUMN}{path}")
         if name is None or not str(path).startswith(_COLUMN):
             return None if name is None else apply.of_worker(self.rows, name)
         return apply.beside(self.opened.table, self.plan, name)
@@ -359,12 +357,12 @@ def _classes_of_all(args: Any) -> tuple[str, ...]:
 
 def asked_of(args: Any) -> FilePlan:
     """What was typed about how the file of labels is read."""
-    lists = {
-        what: typed_names([text]) for what in ("task", "labelers", "abstain") if (text := getattr(args, what))
-    }
-    same = {
-        what: getattr(args, what) for what in ("worker", "label", "scale", "repeats", "missing", "contains")
-    }
+    several, one = (
+        ("task", "labelers", "abstain"),
+        ("worker", "label", "scale", "repeats", "missing", "contains"),
+    )
+    lists = {what: typed_names([text]) for what in several if (text := getattr(args, what))}
+    same = {what: getattr(args, what) for what in one}
     return FilePlan.asked(
         args.plan_file,
         layout="wide" if args.wide else None,

@@ -66,7 +66,7 @@ def confusion_words(verified: Int[np.ndarray, "2 2"], classes: Sequence[str]) ->
         f"{k} of {size} verified {was!r} samples {'is' if k == 1 else 'are'} called {said!r}"
         for k, size, was, said in ((wrong, false, no, yes), (missed, true, yes, no))
     )
-    unseen = " The estimates allow for errors that these samples do not show." * (0 in (wrong, missed))
+    unseen = " The estimates allow for errors not seen here." * (0 in (wrong, missed))
     return f"{first}, and {second}.{unseen}"
 
 

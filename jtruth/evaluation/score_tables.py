@@ -1,11 +1,12 @@
 """Draws of the count table of score bins, and curves from them, for given or learned error rates.
 
 Under one assumption: two classes by the walk of `jtruth.testing.binary.chain` over the bins; more by
-`count_posterior`, or `fit_joint` with the bins as predictions and rows Dirichlet(2/bins). Error rates of
-other items (`calibrated`) are draws, each with the class shares that it implies. Without an assumption there
-are twelve bins, so that the prior of a row adds little, half of the mass being that of the positives by the
-labels, else few bins hold them (`bin_edges`); each number of a curve is widened like a metric of the whole
-table (`assumptions.model_error`). With gold there are draws of the table of bins (`gold.tables`).
+`count_posterior`, or `fit_joint` with the bins as predictions and rows Dirichlet(2/bins). Calibration on
+other items (`calibrated`) gives draws of the error rates, each with its own class shares. Without an
+assumption there are twelve bins, so that the prior of a row adds little, half of the mass being that of the
+positives by the labels, else few bins hold them (`bin_edges`); each number of a curve is widened like a
+metric of the whole table (`assumptions.model_error`). With gold there are draws of the table of bins
+(`gold.tables`).
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -97,9 +97,8 @@ def _set_aside(rows: LabelRows, aside: Mapping[str, str]) -> None:
         if says_something(rows.label[k]):
             rows.beside.setdefault(rows.worker[k], {})[rows.task[k]] = rows.label[k]
     kept = np.flatnonzero(~out).tolist()
-    rows.task, rows.worker, rows.label = (
-        [column[k] for k in kept] for column in (rows.task, rows.worker, rows.label)
-    )
+    columns = rows.task, rows.worker, rows.label
+    rows.task, rows.worker, rows.label = ([column[k] for k in kept] for column in columns)
     rows.source = rows.source.only(kept)
     for name, role in aside.items():
         if role != "used":
@@ -195,10 +194,8 @@ def check_single(rows: LabelRows, plan: FilePlan) -> None:
     if found is None:
         lists = [name for name in different(rows.label) if re.fullmatch(r"[\[{].*[\]}]", name, re.DOTALL)]
         if lists and plan.as_written and plan.classes is None:
-            text = (
-                f"a label is a list or an object of JSON ({lists[0]:.50}): write a row, or a column, for each"
-            )
-            raise ValueError(rows.source.says(f"{text} one"))
+            text = f"a label is a list or an object of JSON ({lists[0]:.50})"
+            raise ValueError(rows.source.says(f"{text}: write a row, or a column, for each one"))
         return
     values = list(found.values())
     if isinstance(values[0], frozenset):
@@ -277,10 +274,8 @@ def beside(table: TextTable, plan: FilePlan, name: str, role: str = "label") -> 
         if says_something(value):
             before = first.setdefault(one, k)
             if values[before] != value:
-                raise ValueError(
-                    f"{table.source.at([before, k])}: task {one!r} has {name} {values[before]!r} and "
-                    f"{value!r}"
-                )
+                both = f"{values[before]!r} and {value!r}"
+                raise ValueError(f"{table.source.at([before, k])}: task {one!r} has {name} {both}")
     kept = list(first.values())
     columns = [ids[k] for k in kept], [values[k] for k in kept]
     return table._replace(header=("task", name), columns=columns, source=table.source.only(kept))
@@ -335,9 +330,8 @@ def by_group(table: TextTable, plan: FilePlan, name: str) -> tuple[FilePlan, dic
     else:
         there = quoted(table.header, 12)
         units = f"A column of times can be grouped by {', '.join(UNITS)}."
-        raise ValueError(
-            table.source.says(f"no column {name!r} to group by; the columns are {there}. {units}")
-        )
+        text = f"no column {name!r} to group by; the columns are {there}. {units}"
+        raise ValueError(table.source.says(text))
     groups = coded(groups)
     if not all(groups.names) and (empty := [k for k, one in enumerate(groups) if not one]):
         raise ValueError(

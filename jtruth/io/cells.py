@@ -196,9 +196,8 @@ def _from_grade_up(values: Sequence[str], plan: FilePlan, source: Source) -> Mea
 
 def numbers_of(values: Sequence[str]) -> dict[str, float] | None:
     """The number of each different cell where they are scores on a continuous scale; else None."""
-    found = {
-        value: number_in(value) for value in different(values) if value.strip().casefold() not in NOTHING
-    }
+    cells = (value for value in different(values) if value.strip().casefold() not in NOTHING)
+    found = {value: number_in(value) for value in cells}
     decimals = any(number % 1 for number in found.values())
     fine = any(number * 4 % 1 for number in found.values())  # no grades with halves or quarters
     many = len(found) > (_MANY_NUMBERS if decimals else 2.5 * _MANY_NUMBERS)

@@ -221,9 +221,8 @@ class Columns:
         groups: list[list[str]] = []
         for name in may:
             near = [group for group in groups if any(self.share(name, other) for other in group)]
-            groups = [g for g in groups if g not in near] + [
-                [*(one for group in near for one in group), name]
-            ]
+            joined = [*(one for group in near for one in group), name]
+            groups = [*(group for group in groups if group not in near), joined]
         may = [name for name in may if role_of(name) is None]
         best = max(([name for name in group if name in may] for group in groups), key=len, default=[])
         words = set().union(*map(self.words, best))
@@ -234,9 +233,8 @@ class Columns:
         if best and not self.classes and all(self.numbers(name) is not None for name in best):
             raters = all(map(is_rater, best))
             counts = all(self.counts_rows(name, alone=False) for name in best)
-            if all(stem(n) in _FEATURE for n in best) or (
-                not raters and (counts or len(words) > _MOST_GRADES)
-            ):
+            grades = raters or (not counts and len(words) <= _MOST_GRADES)
+            if not grades or all(stem(name) in _FEATURE for name in best):
                 return []
         return best
 

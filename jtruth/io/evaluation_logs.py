@@ -285,9 +285,8 @@ def _ragas(rows: LabelRows, records: list[dict]) -> Iterator[Found]:
     questions = [first_of(one, "user_input", "question") for one in records]
     unique = len(set(map(as_text, questions))) == len(questions)
     for rows.record, one in enumerate(records):
-        yield from (
-            (questions[rows.record] if unique else rows.record, name, one.get(name), {}) for name in metrics
-        )
+        sample = questions[rows.record] if unique else rows.record
+        yield from ((sample, name, one.get(name), {}) for name in metrics)
 
 
 def _ratings(record: dict) -> dict[str, list[dict]]:
@@ -306,10 +305,8 @@ def _rating_lists(rows: LabelRows, records: list[dict]) -> Iterator[Found]:
     Qualities on one scale are questions: each is a part of the sample, unless one was asked for.
     """
     every = [rating for one in records for some in _ratings(one).values() for rating in some]
-    highest = {
-        name: max(one.get(name, 0) for one in every)
-        for name in dict.fromkeys(k for one in every for k in one)
-    }
+    names = dict.fromkeys(name for one in every for name in one)
+    highest = {name: max(one.get(name, 0) for one in every) for name in names}
     alike = len({int(np.searchsorted(_SCALES, value)) for value in highest.values()}) == 1 < len(highest)
     if apart := alike and rows.wanted is None:
         rows.notes += (

@@ -25,7 +25,7 @@ import numpy as np
 
 from jtruth._validation import text as tables
 from jtruth._validation.coded import by_appearance, different, merged, renamed
-from jtruth._validation.ids import is_missing
+from jtruth._validation.ids import is_frame, is_missing, read_frame
 from jtruth._validation.text import File, TextTable, decoded, has_words, joined_note, read_bytes, read_table
 from jtruth._validation.words import COLUMN_WORDS, Source, column_called, duplicates, number_of, quoted
 from jtruth.io.evaluation_logs import eval_log
@@ -38,9 +38,11 @@ Records = dict[str, list[dict]]  # file in a zip ("" where there is one file) ->
 
 
 def parsed(path: Any, sep: str | None = None) -> tuple[Records, Source] | TextTable:
-    """The objects of JSON, the table of anything else; what is parsed already stays as it is."""
+    """The objects of JSON, the table of any other file or frame; what is parsed already stays as it is."""
     if isinstance(path, TextTable) or type(path) is tuple:
         return path
+    if is_frame(path):
+        return _of_frame(path)
     file = read_bytes(path)
     data, source = file.data, Source(file.name, "object")
     if data.startswith(b"PAR1"):
@@ -56,6 +58,16 @@ def parsed(path: Any, sep: str | None = None) -> tuple[Records, Source] | TextTa
         objects, source = _objects(file)
         return {"": objects}, source
     return read_table(file, sep)
+
+
+def _of_frame(frame: Any) -> TextTable:
+    """A data frame as a table of text; its whole numbers and times as they are written."""
+    table = read_frame(frame)
+    columns = tuple([text_of(value) for value in table[name].to_list()] for name in table.columns)
+    orders = {name: list(map(text_of, kind.categories)) for name, kind in table.schema.items()
+              if hasattr(kind, "categories")}  # fmt: skip
+    source = Source("the frame", "row", 0)
+    return TextTable(tuple(map(str, table.columns)), columns, source, orders=orders)
 
 
 def _together(inside: list[File], source: Source, sep: str | None) -> tuple[Records, Source] | TextTable:
@@ -306,9 +318,8 @@ def _one_each(records: list[dict]) -> list[dict]:
     for name in dict.fromkeys(names):
         inside = [entry for one in records for entry in one.get(name) or ()]
         keys = {key for one in inside if isinstance(one, dict) for key in one}
-        if not all(isinstance(one, dict) for one in inside) or not (
-            has_words(keys, ("label",)) and has_words(keys, ("worker",))
-        ):
+        named = all(has_words(keys, (role,)) for role in ("label", "worker"))
+        if not (named and all(isinstance(one, dict) for one in inside)):
             continue
         outer = {key for one in records for key in one} - {name}
         inner = {key: f"{name}.{key}" for key in keys & outer if column_called("task", [key])}
@@ -423,9 +434,8 @@ def large_table(path: Any, asked: FilePlan) -> tuple[Any, dict[str, Any]] | None
         return None
     header = about.schema.to_arrow_schema().names
     task, *more = asked.task or (column_called("task", header),)
-    columns = {"task": task} | {
-        role: getattr(asked, role) or column_called(role, header) for role in ("worker", "label")
-    }
+    others = ("worker", "label")
+    columns = {"task": task} | {role: getattr(asked, role) or column_called(role, header) for role in others}
     if more or None in columns.values():
         return None
     return _engine_of(str(path)), columns | {"classes": asked.classes, "missing": asked.missing or "error"}

@@ -101,9 +101,8 @@ class FilePlan:
         known = {one.name for one in fields(cls)}
         if not isinstance(values, dict) or not values or not set(values) <= known:
             odd = quoted(set(values) - known) if isinstance(values, dict) else type(values).__name__
-            raise ValueError(
-                f"{name}: this is no plan of jtruth (found {odd}); inspect --save-plan writes one"
-            )
+            text = f"this is no plan of jtruth (found {odd}); inspect --save-plan writes one"
+            raise ValueError(f"{name}: {text}")
         lists: dict[str, Any] = {key: tuple(one) for key, one in values.items() if isinstance(one, list)}
         return cls(**dict(values) | lists)
 
@@ -129,10 +128,8 @@ class FilePlan:
             rows = f"whose rows are labelers ({self.worker!r}), {number_of(many, 'sample')}"
             return f"Read as a table {rows} {names}."
         if self.layout == SINGLE:
-            return (
-                f"Read as one label {self.label!r} per sample {', '.join(map(repr, self.task or ()))}, by "
-                "one labeler."
-            )
+            key = ", ".join(map(repr, self.task or ()))
+            return f"Read as one label {self.label!r} per sample {key}, by one labeler."
         if (self.task, self.worker, self.label) == (("task",), "worker", "label"):
             return ""
         return f"Read as a long table: {key}, labeler {self.worker!r}, label {self.label!r}."
@@ -205,10 +202,8 @@ def _typed(role: str, option: str) -> str:
 
 def _part_of_key(name: str, task: Sequence[str]) -> str:
     """What to do where a column may be one more part of the name of a sample."""
-    option = f"--task {','.join((*task, name))}"
-    return (
-        f"If {name!r} is part of the sample, add {_typed('task', option)}; to compare its groups, --by {name}"
-    )
+    option = _typed("task", f"--task {','.join((*task, name))}")
+    return f"If {name!r} is part of the sample, add {option}; to compare its groups, --by {name}"
 
 
 def _layout(columns: Columns, asked: FilePlan) -> FilePlan:
@@ -248,9 +243,9 @@ def _by_cells(columns: Columns, plan: FilePlan, worker: str | None, label: str |
         return _transposed(columns, plan, worker, alike)
     if label and not worker and (plan.label or label not in alike or len(alike) < 3):
         return _without_worker(columns, plan, label)
-    three = (
-        _by_structure(columns, task, worker, alike) if task and not label and worker not in alike else None
-    )
+    three = None
+    if task and not label and worker not in alike:
+        three = _by_structure(columns, task, worker, alike)
     if not task and worker and label and len(alike) < 2:
         three = _only_key(columns, worker, label)
     if three:
@@ -364,14 +359,12 @@ def _wide(columns: Columns, plan: FilePlan, names: list[str]) -> FilePlan:
     names = _without(names, *task)
     roles = {name: role_of(name) or "ignored" for name in _without(rest, *task)}
     for name in [name for name, role in roles.items() if role == "prediction" and names and plan.as_written]:
-        if columns.numbers(name) is None and not columns.words(name) & set().union(
-            *map(columns.words, names)
-        ):
+        words = set().union(*map(columns.words, names))
+        if columns.numbers(name) is None and not columns.words(name) & words:
             roles[name] = "ignored"  # names of models, which are no classes
     if plan.labelers is None:
-        counts = [
-            n for n in rest if n.casefold() in COUNT_WORDS and not re.search("vote|label", n.casefold())
-        ]
+        counts = [name for name in rest if name.casefold() in COUNT_WORDS]
+        counts = [name for name in counts if not re.search("vote|label", name.casefold())]
         text = "first repeat each row, with different task ids"
         text = f"{counts[0]!r} may count rows: {text}" if counts else ""
         if not text and plan.layout != WIDE:

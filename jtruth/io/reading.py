@@ -30,7 +30,7 @@ from jtruth.io.cells import classes_of, in_words
 from jtruth.io.columns import Columns, role_of, says_something
 from jtruth.io.exports import LabelRows
 from jtruth.io.gold import read_gold
-from jtruth.io.parsing import Records, as_table, parsed, text_of
+from jtruth.io.parsing import as_table, parsed
 from jtruth.io.plan import LONG, SINGLE, TRANSPOSED, UNKNOWN, FilePlan, make_plan
 from jtruth.io.tables import by_sample, numbers, per_sample, read_predictions
 from jtruth.labels import Labels
@@ -86,15 +86,13 @@ def opened(
     if isinstance(path, Opened):
         return path
     asked = asked or FilePlan()
-    file = parsed_or_frame(path, sep)
-    rows = None
-    if not (
-        asked.labelers or None not in (asked.task, asked.worker, asked.label)
-    ):  # else no format is needed
-        if not isinstance(file, TextTable):
-            rows = exports.of_records(*file, asked.label)
-        elif not {"task", "worker", "label"} <= set(file.header):
-            rows = exports.of_table(file, asked.label)
+    file, rows = parsed(path, sep), None
+    if asked.labelers or None not in (asked.task, asked.worker, asked.label):
+        pass  # no format is needed
+    elif not isinstance(file, TextTable):
+        rows = exports.of_records(*file, asked.label)
+    elif not {"task", "worker", "label"} <= set(file.header):
+        rows = exports.of_table(file, asked.label)
     if rows is not None:
         return _of_export(rows, asked, leave_out, getattr(file, "notes", ()))
     table = as_table(file, known=False)
@@ -116,23 +114,6 @@ def _of_export(rows: LabelRows, asked: FilePlan, leave_out: Iterable[str], notes
         aside={rows.person: "used"} if rows.person and exports.GOLD in leave_out else asked.aside,
     )
     return Opened(table, make_plan(table, asked), rows)
-
-
-def parsed_or_frame(path: PathOrTable, sep: str | None = None) -> tuple[Records, check.Source] | TextTable:
-    """A data frame as a table, of a file what `parsed` makes of it: no format of a tool is looked for."""
-    return _of_frame(path) if not isinstance(path, tuple) and check.is_frame(path) else parsed(path, sep)
-
-
-def _of_frame(frame: Any) -> TextTable:
-    """A data frame as a table of text; its whole numbers and times as they are written."""
-    from jtruth._validation.ids import read_frame
-
-    table = read_frame(frame)
-    columns = tuple([text_of(value) for value in table[name].to_list()] for name in table.columns)
-    orders = {name: list(map(text_of, kind.categories)) for name, kind in table.schema.items()
-              if hasattr(kind, "categories")}  # fmt: skip
-    source = check.Source("the frame", "row", 0)
-    return TextTable(tuple(map(str, table.columns)), columns, source, orders=orders)
 
 
 def read(path: PathOrTable, *, plan: FilePlan | str | PathLike | None = None, sep: str | None = None,
@@ -274,9 +255,8 @@ def _plain_frame(frame: Any, given: Mapping[str, Any]) -> bool:
     table = read_frame(frame, lazy=True)
     if hasattr(table, "collect"):
         if asked := sorted(given.keys() & _NEED_PLAN):
-            raise ValueError(
-                f"{quoted(asked)} of a {type(frame).__name__}: do it in the query, or collect it first"
-            )
+            text = f"{quoted(asked)} of a {type(frame).__name__}"
+            raise ValueError(f"{text}: do it in the query, or collect it first")
         return True
     task, worker, label = (given.get(role, role) for role in ("task", "worker", "label"))
     if given.keys() & _NEED_PLAN or not {task, worker, label} <= set(table.columns):
@@ -347,9 +327,8 @@ class FileLook:
     @property
     def headline(self) -> str:
         """How large the table is."""
-        return (
-            f"{plain(self.file)}: {number_of(self.num_rows, 'row')}, {number_of(len(self.columns), 'column')}"
-        )
+        rows, columns = number_of(self.num_rows, "row"), number_of(len(self.columns), "column")
+        return f"{plain(self.file)}: {rows}, {columns}"
 
     def __str__(self) -> str:
         """The columns and the advice, a line each."""

@@ -356,9 +356,8 @@ def one_column(table: TextTable, label: str, role: str, labels: Labels) -> None:
     """Refuse a table whose column `label` differs from one of classes that is called by its role."""
     names = [name for name in table.header if role_of(name) == role and name != label]
     for name in names if label in table.header else ():
-        first, second = (
-            [value.strip() for value in column] for column in table.pick({"a": label, "b": name})
-        )
+        both = table.pick({"a": label, "b": name})
+        first, second = ([value.strip() for value in column] for column in both)
         rows = [k for k, (a, b) in enumerate(zip(first, second, strict=True)) if a != b]
         known = {*map(str, labels.class_names), *map(str, range(labels.num_classes)), ""}
         if rows and set(second) <= known:

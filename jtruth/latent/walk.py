@@ -22,7 +22,7 @@ from jtruth.stats.chains import effective_sample_size, split_rhat, tail_sample_s
 
 FEWEST = 50  # sweeps of each chain, burn-in and kept each, below which there is no estimate
 _AT_ONCE = 1_000_000  # numbers that are ranked and transformed together
-_ENOUGH, _SHORTEST, _USUAL = 2400, 100, 200  # sweeps before the first look: in all; of a chain, few or many
+_SHORTEST = 200  # sweeps to keep of every chain before the first look, however many chains there are
 _LOOK = 50  # sweeps of every chain between two looks, at least
 _AT_MODE, _APART = 50, 250  # burn-in by where chains start
 
@@ -105,8 +105,7 @@ def limits(effort: Effort, chains: int, numbers: float, *, apart: bool = False) 
     burn_in = usual if effort.burn_in is None else effort.burn_in
     burn_in = min(burn_in, max(int(allowed / 3), FEWEST))
     affordable, wanted = max(int(allowed) - burn_in, FEWEST), effort.max_sweeps // chains
-    shortest = max(-(-effort.min_sweeps // chains), min(max(_ENOUGH // chains, _SHORTEST), _USUAL))
-    first = min(shortest, affordable, wanted)
+    first = min(max(-(-effort.min_sweeps // chains), _SHORTEST), affordable, wanted)
     return burn_in, first, min(affordable, wanted), affordable < wanted
 
 

@@ -19,9 +19,9 @@ from jtruth._validation.text import TextTable
 from jtruth._validation.words import number_in, number_of, quoted
 from jtruth.io.apply import BETWEEN
 from jtruth.io.columns import Columns, says_something
-from jtruth.io.parsing import as_table
+from jtruth.io.parsing import as_table, parsed
 from jtruth.io.plan import FilePlan
-from jtruth.io.reading import opened, parsed_or_frame
+from jtruth.io.reading import opened
 from jtruth.pairwise.columns import (
     FIRST,
     NOTHING,
@@ -123,7 +123,7 @@ def read_preferences(
 
 def _table(path: Any, sep: str | None) -> TextTable:
     """A file as a table; for exports of annotation tools without systems, their labels."""
-    file = parsed_or_frame(path, sep)
+    file = parsed(path, sep)
     with suppress(ValueError):
         table = as_table(file, known=False)
         if isinstance(file, TextTable) or pair_of(Columns(table)):

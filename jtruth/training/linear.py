@@ -21,7 +21,6 @@ import numpy as np
 from jaxtyping import Array, Float
 
 from jtruth._arrays import AnyArray, as_array, is_concrete
-from jtruth._cache import kept_jit
 from jtruth._iterate import minimise
 from jtruth._one_line import one_line
 from jtruth._random import as_key
@@ -143,7 +142,7 @@ def solve_linear(
     return _solve(x, evidence, regularisation, start, where, tol, (objective, loss, max_steps))
 
 
-@kept_jit("options")
+@partial(jax.jit, static_argnames=("options",))
 def _solve(x, evidence, regularisation, start: Linear, where, tol, options) -> inputs.ModelFit:
     objective, loss, max_steps = options
     widths = _WIDTHS if (objective, loss) == ("mmse", "hinge") else (None,)

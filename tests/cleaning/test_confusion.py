@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import jtruth as jt
-from jtruth.cleaning import issues, shared_confusion, suspicious_labels
+from jtruth.cleaning import shared_confusion, suspicious_labels
 from jtruth.cleaning.issues import log_joint, slopes
 from jtruth.histograms.concentration import log_dirichlet_multinomial
 from jtruth.histograms.label_counts import from_counts
@@ -98,6 +98,6 @@ def test_what_it_refuses():
 @pytest.mark.parametrize("jac", [[0.0, 1e9], [-1e9, 0.0]])
 def test_a_fit_that_did_not_converge_says_so(monkeypatch, jac):
     ended = SimpleNamespace(fun=1.0, jac=np.array(jac), message="stopped early", x=np.zeros(7))
-    monkeypatch.setattr(issues, "minimize", lambda *_, **__: ended)
+    monkeypatch.setattr("scipy.optimize.minimize", lambda *_, **__: ended)
     with pytest.raises(RuntimeError, match="shared confusion did not converge: stopped early"):
         shared_confusion(jt.Labels.from_matrix(np.array([[0, 1], [1, 1], [0, 0]]), 2))

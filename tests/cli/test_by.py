@@ -216,7 +216,7 @@ def test_units_of_a_column_of_times(answer, refusal, dated, monkeypatch):
     assert {group for group, _ in quarter} == {"2026-Q1"}
     assert "by hour, day, week, month, quarter" in refusal("prevalence", dated / "one.csv", "--by", "wek")
     _, out = answer("prevalence", dated / "labels.csv", "--by", "when:month", full=False)
-    assert "--ask 30 --ask-out to_verify.csv" in " ".join(out.replace("\\\n", "").split())
+    assert "--num 30 --truth --out to_verify.csv" in " ".join(out.replace("\\\n", "").split())
     refused = refusal("prevalence", dated / "labels.csv", "--by", "week")
     assert "'when', 'due' hold times: write --by when:week" in refused
     assert "may be 2026-02-01 or 2026-01-02" in refusal("prevalence", dated / "told.csv", "--by", "month")

@@ -99,7 +99,7 @@ PATHS = [
     (label_studio, "evaluate project-1.json --predictions export:v2 --gold export:ground_truth", "accuracy"),
     (argilla, "evaluate argilla.json --predictions export:gpt --positive pass", "accuracy"),
     (wide, "inspect ratings.csv", "column:model"),
-    (wide, "evaluate ratings.csv --predictions column:model --gold column:truth --positive pass", "Accuracy"),
+    (wide, "evaluate ratings.csv --predictions column:model --gold column:truth --positive pass", "accuracy"),
 ]
 SLOW = ("prevalence", "--scores")  # the same files are read in other paths
 

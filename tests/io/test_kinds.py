@@ -58,6 +58,7 @@ READ = {  # content; classes, scale; first two samples
     "an index that names": ("index,ann,bob\nu,x,y\nv,y,y\nw,x,x\n", *TWO, "u v"),
     "grades like a count": ("item,u,v,w\na,1,2,1\nb,2,2,1\nc,3,3,1\n", ("1", "2", "3"), "interval", "a b"),
     "participants": (long("statement,participant,response"), *TWO, "a b"),
+    "persons beside items": (long("item,subject,response"), *TWO, "a b"),
     "graders": (long("essay,grader,grade"), *TWO, "a b"),
     "an id and a name": (f"doc,annotator_id,annotator_name,category\n{NAMED}", *TWO, "a b"),
     "transposed with a count": (
@@ -82,6 +83,7 @@ DOUBTS = {
         wide(*three(["none", "mild", "severe"])),
         r"none may be .*\['none', 'mild', 'severe'\] or abstain=\['none'\]"),
     "-1 beside grades": (wide(*three(["-1", "0", "1"])), r"-1 may be .*\['-1', '0', '1'\] or abstain"),
+    "persons or samples": (long("subject,stimulus,rating"), r"no columns 'task', 'worker'"),
     "votes for classes": (
         "item,cat,dog,cow\na,3,1,1\nb,0,5,0\nc,2,2,1\n", r"sum to 5 in every row.*--labelers cat,dog,cow"),
     "one class is marked": ("item,cat,dog\na,1,0\nb,0,1\nc,0,1\nd,1,0\n", r"sum to 1 in every row"),

@@ -45,7 +45,6 @@ def test_sweeps_follow_the_size_of_the_data():
     effort = Effort(max_work=1e6, burn_in=100, max_sweeps=8000, min_sweeps=400)
     small, middle, large = (limits(effort, 4, numbers) for numbers in (10, 500, 10_000))
     assert small == (100, 200, 2000, False)  # 8000 sweeps of 4 chains cost less than the work
-    assert [limits(effort, chains, 1.0)[1] for chains in (4, 8, 16, 24, 32)] == [200, 200, 150, 100, 100]
     assert middle == (100, 200, 400, True)  # 500 sweeps of 4 chains, burn-in included
     assert large == (FEWEST, FEWEST, FEWEST, True)
     assert limits(effort._replace(max_work=5e5), 4, 500) == (83, 167, 167, True)  # a third of it is burn-in
@@ -74,7 +73,7 @@ def test_the_next_look_is_where_the_worst_quantity_should_be_good():
 
 
 def test_burn_in_is_short_where_all_chains_start_at_the_mode():
-    """Easy data: 50 sweeps, and looks at multiples of 50 from 100 on. Half of the chains apart: 250."""
+    """Easy data: 50 sweeps, and looks at multiples of 50 from 200 on. Half of the chains apart: 250."""
     labels, y_pred = crowd(size=200, labelers=6)
     options = {"effort": Effort(nuisance=False), "priors": from_votes(labels)}
     done = fit_joint(labels, y_pred=y_pred, key=KEY, **options).convergence

@@ -10,6 +10,7 @@ labels t distributions are far too narrow.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -19,7 +20,6 @@ import scipy
 from jaxtyping import Array, Float
 from scipy.special import gammaln, softmax
 
-from jtruth._cache import kept_jit
 from jtruth.latent import density
 from jtruth.latent.density import Seen
 from jtruth.latent.model import Arrays, Kind, Model
@@ -166,7 +166,7 @@ def _curvature(slopes: Slopes, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.linalg.eigh(0.5 * (curvature + curvature.T))
 
 
-@kept_jit("kind")
+@partial(jax.jit, static_argnames=("kind",))
 def _heights(kind: Kind, arrays: Arrays, seen: Seen, x: Any) -> tuple[Any, Any]:
     """Log posterior of every point, up to what does not depend on it, and its gradient."""
 

@@ -15,6 +15,7 @@ leapfrog steps in coordinates x = R v, R a root of a covariance of the points. T
 inside the loop over steps, and gets all random numbers from outside.
 """
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -23,7 +24,6 @@ import numpy as np
 from jaxtyping import Float
 
 from jtruth._arrays import systematic
-from jtruth._cache import kept_jit
 from jtruth.latent import density
 from jtruth.latent.density import Seen
 from jtruth.latent.infer import laplace
@@ -59,7 +59,7 @@ class Tempered(NamedTuple):
     evidence: tuple[float, ...] = ()
 
 
-@kept_jit("kind")
+@partial(jax.jit, static_argnames=("kind",))
 def moves(
     arrays: Arrays,
     seen: Seen,
@@ -117,7 +117,7 @@ def moves(
     return path, ratio, step
 
 
-@kept_jit("kind", "classes")
+@partial(jax.jit, static_argnames=("kind", "classes"))
 def dists(arrays: Arrays, seen: Seen, path: Any, u: Any, *, kind: Kind, classes: int) -> tuple[Any, Any, Any]:
     """Natural parameters, class probabilities of every row, and log p(row) of points (moves, size, P).
 
