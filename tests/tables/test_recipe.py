@@ -100,7 +100,7 @@ def test_more_classes(miss_rate, monkeypatch):
     assert found.estimate("miss_rate[2]").mean < 0.5
     lines = found.summary(full=True).splitlines()
     assert not any(line.lstrip().startswith(("miss", "recall", "F1")) for line in lines)
-    head = lines.index("Every class") + 1
+    head = lines.index("Metrics of each class") + 1
     assert lines[head].split() == ["precision", "recall", "F1", "miss", "rate"]
     assert f"{found.estimate('miss_rate[2]').mean:.2f}" in lines[head + 3]
 
