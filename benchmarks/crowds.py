@@ -26,8 +26,7 @@ One process, one thread, simulated crowds; CPU seconds of the second call (the f
     picture of a default answer, 600 x 5: 2.0 and .04 after `evaluate` (.14): only `plot(assumptions=True)`
     fits three more models; `jtruth evaluate --report`, whole process, shows them: 4.9, without a page 1.6
     Later, by turns with 0054075b on the same two cores at a load of 15 to 20, with byte code (user + system):
-    --report 5.6 and 4.6, clean 400 x 8 3.3 and 2.5, digits 8.4 and 5.7. Programs are no longer traced again
-    (`kept_jit`), and a cleaning works with slopes in outputs: its queue and advice for digits 4.2 and 1.2.
+    DIGITS
 """
 
 import sys
@@ -134,7 +133,6 @@ def millions() -> None:
     import pandas as pd
     from crowdkit.aggregation import DawidSkene
 
-    from jtruth._host import majority
     from jtruth.learning import fit_dawid_skene
 
     labels, _, y = crowd(400_000, 120, 5, 2, (0.6, 0.9), seed=0)
@@ -150,7 +148,7 @@ def millions() -> None:
     fit = fit_dawid_skene(labels, max_steps=steps, tol=1e-300)
     chosen = np.asarray(fit.class_posterior).argmax(axis=1)
     print(f"{steps} steps; classes equal {np.mean(chosen == theirs.labels_.sort_index().to_numpy()):.6f}")
-    ours = majority(labels.counts()).argmax(axis=1)[votes["task"]]
+    ours = labels.counts().argmax(axis=1)[votes["task"]]
     print(f"votes equal {np.mean(ours == votes['label']):.6f}; right {np.mean(chosen == y):.4f}")
 
     def fresh() -> jt.Labels:  # nothing counted yet
@@ -161,7 +159,7 @@ def millions() -> None:
     several("fit_dawid_skene", lambda: fit_dawid_skene(fresh()))
     several("Labels of the data frame", lambda: jt.read_labels(frame))
     several("DuckDB group by", lambda: connection.execute(query).fetchnumpy())
-    several("majority vote", lambda: majority(fresh().counts()))
+    several("majority vote", lambda: fresh().counts().argmax(axis=1))
 
 
 def several(name: str, job: Callable[[], Any]) -> None:
