@@ -87,11 +87,11 @@ class Inspection(Answer):
         )  # fmt: skip
         size = f"{number_of(self.num_samples, 'sample')}, {number_of(self.num_labelers, 'labeler')}"
         sentence = f"{size}, {number_of(self.num_labels, 'label')}, {len(self.classes)} classes. "
-        sentence += f"Two labels of a sample agree in {alike} of cases. " * bool(alike)
+        sentence += f"Pairs of labels of the same sample agree in {alike} of cases. " * bool(alike)
         odd = len(self.findings)
         sentence += f"{number_of(odd, 'unusual pattern')}: see below." if odd else "Nothing looks unusual."
         first = "  # ".join(steps[0].values()) if steps else ""
-        about = "These are counts; accuracy is not estimated here"
+        about = "Counts and shares of the labels; accuracy is not estimated here"
         return Document("What is in these labels?", about, sentence, blocks, next=first)
 
 

@@ -30,7 +30,9 @@ def test_anesthesia():
     assert labels.labels_per_labeler().tolist() == [135, 45, 45, 45, 45]
     assert set(labels.labels_per_sample().tolist()) == {7}
     assert labels.counts().sum(axis=0).tolist() == [127, 125, 48, 15]
-    with pytest.raises(ValueError, match=r"lines 2, 3, 4: worker '1' labelled task '1' 3 times \(90 repeats in all\)"):
+    with pytest.raises(
+        ValueError, match=r"lines 2, 3, 4: worker '1' labelled task '1' 3 times \(90 repeats in all\)"
+    ):
         read_labels(FOLDER / "anesthesia.csv", repeats="error")
     once = read_labels(FOLDER / "anesthesia.csv")
     assert once.num_labels == 225 and once.self_agreement["repeats"].sum() == 90

@@ -52,8 +52,8 @@ _OF_MODEL = (
     "of random samples (gold) would."
 )
 _UNDER = {
-    "independent": "if errors are independent", "labeler_strata": "if some samples are hard for all labelers",
-    "shared_confusion": "if samples can confuse all labelers alike",
+    "independent": "errors are independent", "labeler_strata": "some samples are hard for all labelers",
+    "shared_confusion": "some samples mislead all labelers in the same way",
 }  # fmt: skip
 _MEASURED = (
     "The interval includes the errors of such counts on 11 data sets with known classes. The count is too "
@@ -131,7 +131,7 @@ class Issues(Answer):
             facts(expected_wrong=self.expected, interval=[low, high], classes=classes, target="in-sample"),
         )  # fmt: skip
         first = next(iter(self.each), "")
-        given = f"; P(wrong) holds {_under(first)}" * (first in _UNDER)
+        given = f"; P(wrong) assumes that {_under(first)}" * (first in _UNDER)
         about = f"{len(rows)} most suspicious labels of {number_of(len(workers), 'labeler')}{given}"
         return Document("Which labels are wrong?", about, self.sentence, blocks)
 
@@ -140,7 +140,7 @@ class Issues(Answer):
         """The number of wrong labels, in words."""
         low, high = self.interval
         ends = sorted(self.each.items(), key=lambda item: item[1])
-        ends = [(f"{number:.0f}", _under(name)) for name, number in (ends[:1] + ends[1:][-1:])]
+        ends = [(f"{number:.0f}", f"if {_under(name)}") for name, number in (ends[:1] + ends[1:][-1:])]
         why = f" The estimate is {' and '.join(' '.join(end) for end in ends)}." * (
             len({end[0] for end in ends}) > 1
         )
@@ -149,7 +149,7 @@ class Issues(Answer):
 
 
 def _under(name: str) -> str:
-    return _UNDER.get(name, f"under {name!r}")
+    return _UNDER.get(name, f"{name!r} is right")
 
 
 @seeded

@@ -215,7 +215,7 @@ def sensitivity(args: Any) -> None:
 
 @command(
     "LABELS.csv A.csv B.csv --metric recall", EVERY,
-    files=argument("A.csv B.csv [C.csv]", "Predictions: columns task, label; or column:NAME.",
+    files=argument("A.csv B.csv [C.csv]", "Predictions: task, label; or column:NAME of LABELS.",
                    kind=list[Path]),
     metric=option("Metric to compare: accuracy, recall, f1, kappa.", "accuracy"),
     margin=option("Count a classifier as better by more than this.", 0.0),

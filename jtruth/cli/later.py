@@ -103,7 +103,7 @@ def _truths(args: Any, tables: Any, y_pred: Any) -> tuple[str, list, list, Any]:
     "LABELS.csv --gold GOLD.csv --cost-gold 5", EVERY,
     file=argument("[LABELS.csv]", f"Optional. {TABLE_OF_LABELS}", None),
     **KNOWN_GOLD, **shared("prior", "positive", "assume", "labelers_are"),
-    predictions=option("Predictions to grade: columns task, label; or column:NAME.", kind=Path),
+    predictions=option("Predictions to grade: task, label; or column:NAME of LABELS.", kind=Path),
     metric=option("prevalence, accuracy, precision, recall or f1."),
     width=option("Find the cheapest plan with an interval this narrow.", kind=float),
     budget=option("Find the best plan at this cost.", kind=float),

@@ -117,18 +117,18 @@ _SHARED: dict[str, Option] = {  # single options of several commands
     "metric": option("Metric whose interval to narrow: accuracy, precision, recall, f1, kappa.", "accuracy"),
     "positive": option("Name of the positive class."),
     "common_only": option("Use only samples with labels and a prediction.", False, rich_help_panel=READING),
-    "predictions": option("Predictions: columns task, label; or column:NAME.", kind=Path),
-    "gold": option("Verified labels: columns task, label; or column:NAME.", kind=Path),
+    "predictions": option("Predictions: task, label; or column:NAME of LABELS.", kind=Path),
+    "gold": option("Verified labels: task, label; or column:NAME of LABELS.", kind=Path),
     "noise": option("Known error rates, as `labelers --save` writes them.", kind=Path),
-    "prior": option("Class shares: .8,.2 in order, or no=.8,yes=.2"),
-    "assume": option("independent, shared_difficulty or partly_shared errors.  [default: any of these]"),
-    "labelers_are": option("people narrows intervals; experts, llm_judges do not."),
-    "target": option("population (new samples, default) or in-sample (these)."),
-    "calibration": option("Labels of other samples, whose truth is in --gold.", kind=Path),
+    "prior": option("Class shares in class order, .8,.2, or no=.8,yes=.2"),
+    "assume": option("independent, shared_difficulty or partly_shared errors.  [default: none of these]"),
+    "labelers_are": option("people (narrower intervals), experts or llm_judges."),
+    "target": option("population (new samples, default) or in-sample."),
+    "calibration": option("Labels of other, verified samples (truth: --gold).", kind=Path),
     "by": option("Column of groups, or hour|day|week|month|quarter|year."),
     "order": option("Column of labeling times, to find drift."),
     "require": requirement("accuracy >= .8"),
-    "confidence": option("How sure --require must be.", 0.95),
+    "confidence": option("Probability that --require needs.", 0.95),
 }  # fmt: skip
 
 
@@ -143,7 +143,7 @@ KNOWN_GOLD: dict[str, Option] = {
 }
 DRAWS: dict[str, Option] = {
     "level": option("Level of the intervals.", 0.95),
-    "seed": option("Seed of the random numbers.", 0),
+    "seed": option("Random seed.", 0),
 }
 
 
@@ -180,14 +180,14 @@ BESIDE: dict[str, Option] = {  # columns of predictions and gold, where they hav
 OUTPUT: dict[str, Option] = {  # how much is printed, and where the answer goes
     "full": option("Print all tables and notes.", False, rich_help_panel=WRITTEN),
     "json_file": written("Also write JSON; - for standard output.", name="--json", rich_help_panel=WRITTEN),
-    "report_file": written("HTML page; '--for paper' for a supplement.", name="--report",
+    "report_file": written("Write an HTML report; add --for paper for a supplement.", name="--report",
                            rich_help_panel=WRITTEN),
     "page_for": option("", name="--for", hidden=True, callback=_reader),  # the help of --report names it
     # Nobody needs it who has a cache folder of his own, so `--help` leaves it to docs/large_data.md.
     "cache": option("", kind=Path, name="--compilation-cache", hidden=True, callback=_cache),
 }  # fmt: skip
 SMOOTH = option(
-    "With --by: smooth over time; default: if gold is scarce.", kind=bool, name="--smooth/--no-smooth"
+    "With --by: smooth over time [default: on days with little gold].", kind=bool, name="--smooth/--no-smooth"
 )
 TABLE, EVERY = DRAWS | LABELS | OUTPUT, DRAWS | LABELS | BESIDE | OUTPUT
 

@@ -203,7 +203,7 @@ def _drawn(args: Any) -> tuple[Any, list[str], Any]:
     **KNOWN_GOLD, **shared("order", "by", "labelers_are"),
     **shared("target"),
     consensus=written("Write the class probabilities of each sample to this table.", True),
-    out=written("Write the labelers to this table: .csv, .tsv, .json, .jsonl, .parquet.", True),
+    out=written("Write the estimates to this table: .csv, .tsv, .json, .jsonl, .parquet.", True),
     save=written("Write the error rates, for --noise of evaluate and clean."),
     fast=option("Laplace approximation (faster, less exact); default above 2 million labels.", kind=bool,
                 name="--fast/--no-fast"),

@@ -190,7 +190,7 @@ def preferences(args: Any) -> None:
         chance = host_rng(args.seed, "comparisons to verify")
         write_table(args.ask_out, VERIFIED, to_verify(found, args.ask, chance))
     path = new_file("to_verify.csv")
-    step = next_step(args, f"--ask-out {path}", "fill in the winners")
+    step = next_step(args, f"--ask 30 --ask-out {path}", "fill in column 'winner'")
     step += f"\n{next_step(args, f'--gold {path}')}"
     if found.people.startswith("column:"):
         step = next_step(args, f"--gold {shlex.quote(found.people)}", "use what people preferred")

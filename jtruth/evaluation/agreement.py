@@ -70,7 +70,7 @@ class LabelerAgreement(Answer):
         alpha = self.overall[first]
         about = f"{number} of labelers; {self.weights} weights; {self.differences} differences for alpha"
         if self.weights == self.differences == "nominal":
-            about = f"{number} of labelers; classes count as unordered"
+            about = f"{number} of labelers; classes are treated as unordered"
         if single := max(one.num_samples for one in self.overall.values()) - alpha.num_samples:
             about += f"; alpha leaves out {number_of(single, 'sample')} with one label"
         value = cell_text([alpha.value, alpha.low, alpha.high], ".2f", str(alpha))

@@ -384,7 +384,8 @@ def _sentence(comparison: Comparison, metric: str, kind: str) -> str:
         says += f" {names[0]} alone is right on {counts[0]} of {only.size:.0f} samples{for_}, "
         says += f"{names[1]} alone on {counts[1]}{test}."
     needed = None if comparison.told else comparison.gold_to_tell
-    more = f"About {needed} verified labels in all would make it clear." if needed else ""
+    enough = f"about {needed} verified labels in all would make it clear"
+    more = f"If the difference stays as it is, {enough}." if needed else ""
     return " ".join(filter(None, (says, _order_text(comparison), taken, more)))
 
 
@@ -430,7 +431,8 @@ def _classifiers(comparison: Comparison, metric: str) -> Table:
     if meets:
         side = "at most" if comparison.sign < 0 else "at least"
         columns.append(Column("meets", f"P({side} {comparison.at_least:g})", form=".2f"))
-    columns += [Column("agreement_with_labels", "agreement with all labels")] if comparison.agreement else []
+    agreed = [Column("agreement_with_labels", "share of labels it agrees with")]
+    columns += agreed if comparison.agreement else []
     columns += [Column("num_samples", "samples")] if comparison.sizes else []
     heading = f"{comparison.noun.capitalize()}s {parts.ABOUT[comparison.target]}"
     heading += ", the best first" if comparison.axis is None else ""

@@ -189,7 +189,7 @@ def labelers_headline(
     if wide:
         most = f"{100 * parts.DETERMINED:.0f} points"
         named_wide = series(wide) if len(wide) <= _LISTED else some(wide, _LISTED)
-        which = f"Intervals of {named_wide} are wider than {most}"
+        which = f"The intervals of {named_wide} are wider than {most}"
         which = f"All intervals are wider than {most}" if 1 < len(wide) == len(rows) else which
         which = f"The interval is wider than {most}" if len(rows) == 1 else which
         sentence += f" {which}: {parts.SHARED}."
@@ -216,7 +216,7 @@ def clear_sentences(clear: Sequence[tuple[str, str]], clear_if: str, number: int
     rest = [pair for pair in clear if pair[1] != worst]
     sentences = [compared(1, clear, "worse"), *([compared(0, rest, "better")] if rest else [])]
     text, given = " and ".join(sentences), f"{clear_if}, " * bool(clear_if)
-    start = f"{given}differences are clearer than levels: " if clear_if else ""
+    start = f"{given}the ranking is clearer than the accuracies: " if clear_if else ""
     text = f"{start}{text}, each with a probability of {100 * SURE:g} % or more."
     more = [] if len(clear) == number * (number - 1) // 2 else ["The other differences are not clear."]
     return [f"{text[0].upper()}{text[1:]}" if clear_if else text, *more]

@@ -51,7 +51,7 @@ MORE_RIGHT = "labelers are right more often than wrong (otherwise the same label
 IN_SAMPLE, POPULATION = "in-sample", "population"
 TARGETS = (IN_SAMPLE, POPULATION)
 ABOUT = {IN_SAMPLE: "for these samples", POPULATION: "for new samples"}
-OF_LABELERS = {IN_SAMPLE: "accuracy of the labels given", POPULATION: "accuracy of labels for new samples"}
+OF_LABELERS = {IN_SAMPLE: "accuracy of the labels given", POPULATION: "accuracy of labelers on new samples"}
 OF_ONE_CLASS = ("recall", "precision", "accuracy")
 OF_ALL_CLASSES = ("accuracy", "macro_recall", "macro_f1")
 BY_ASSUMPTION = "Estimates under each assumption"
@@ -59,7 +59,7 @@ RANDOM_GOLD = Read(
     "The verified samples are assumed to be chosen at random; if not, "
     "give gold=jt.io.Gold(classes, inclusion or strata)."
 )
-SHARED = "labelers can share mistakes that no label shows"
+SHARED = "labelers may make the same mistakes, and labels alone cannot show these"
 ONLY_GOLD = Tip(
     "Verified labels of 30 random samples would narrow the intervals (gold=..., --gold FILE; "
     "jtruth.asking.ask_next chooses them). Labels cannot show mistakes that labelers share."
@@ -101,11 +101,12 @@ def loudest(checks: Sequence[Check], allowed: bool = False) -> dict[str, Any]:
         return {}
     of = sum(check.verdict in ("fits", "does not fit") for check in checks)
     if against == ["prior-driven"]:
-        return {"doubt": "The interval depends strongly on the default prior; summary(full=True) says how."}
+        why = "The intervals depend strongly on the default prior (summary(full=True) says how)"
+        return {"doubt": f"{why}. Verified labels would change that."}
     kind = sum(name in _OF_DEPENDENCE for name in against)
     failed = f"{kind or len(against)} of {of} model checks"
     if kind and allowed:
-        why = f"The labelers' errors are not independent ({failed}); the intervals allow for that."
+        why = f"The labelers' errors are not independent ({failed} failed). The intervals allow for that."
         return {"doubt": why, "doubt_sign": "look"}
     if kind:
         why = f"This answer assumes independent errors, but {failed} disagree"
@@ -144,7 +145,7 @@ def taken_as_true(num_gold: int, num_calibration: int = 0, random: bool = False)
         return f"{number_of(num_calibration, 'verified calibration item')} set the error rates"
     if not num_gold:
         return "no verified labels (gold) were used"
-    how = ", assumed random" * random
+    how = ", assumed to be a random sample" * random
     return f"{number_of(num_gold, 'verified label')} (gold) {'were' if num_gold > 1 else 'was'} used{how}"
 
 

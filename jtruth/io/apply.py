@@ -106,7 +106,7 @@ def _set_aside(rows: LabelRows, aside: Mapping[str, str]) -> None:
 
 
 _NO_LABELER = {
-    "gold": "{} holds verified labels by its name, so it is not a labeler; use it by --gold {}",
+    "gold": "{} is named like verified labels, so it is not a labeler; to use it: --gold {}",
     "left out": "{} is not one of the listed labelers",
     "derived": "{} is a consensus of the others by its name, so it is not a labeler",
     "prediction": "{} is a classifier by its name, so it is not a labeler; use it by --predictions {}",

@@ -120,7 +120,7 @@ class FilePlan:
     def _columns(self) -> str:
         if self.form or self.layout in (None, UNKNOWN):
             return f"Read as {self.form}." if self.form else ""
-        key = f"sample {quoted(self.task)}" if self.task else "each row is a sample"
+        key = f"samples in {quoted(self.task)}" if self.task else "each row is a sample"
         names, many = quoted(self.labelers or (), 8), len(self.labelers or ())
         if self.layout == WIDE:
             return f"Read as a wide table: {number_of(many, 'labeler')} {names}; {key}."
@@ -132,7 +132,7 @@ class FilePlan:
             return f"Read as one label {self.label!r} per sample {key}, by one labeler."
         if (self.task, self.worker, self.label) == (("task",), "worker", "label"):
             return ""
-        return f"Read as a long table: {key}, labeler {self.worker!r}, label {self.label!r}."
+        return f"Read as a long table: {key}, labelers in {self.worker!r}, labels in {self.label!r}."
 
     def how(self) -> list[str]:
         """The plan in words: the sentence, and every decision with its reason."""

@@ -79,7 +79,7 @@ class Preferences(Answer):
                 Column("probability_best", "P(best)"), Column("expected_rank", "mean rank", form=".1f"),
             ), self.strengths, unit=None, draw="strength"),
             Table("win_rates", f"Win rate of {of}, ties half, with {kind}", "by",
-                  (Column("mean", "win rate [interval]", ("low", "high")),
+                  (Column("mean", f"{better} wins [interval]", ("low", "high")),
                    Column("probability_better", f"P({better} better)"), answers), self.win_rates,
                   say=lambda name: _ALLOWING if name == TRUTH else plain(name)),
             Table("judges", f"Position bias of the judges, with {kind}", "judge", (
@@ -121,7 +121,7 @@ class Preferences(Answer):
         if row["by"] != TRUTH or not others:
             return text
         ends = [others[0][name] for name in ("mean", "low", "high")]
-        return f"{text} The answers as given say {share_text(ends)}."
+        return f"{text} Uncorrected, the verdicts say {share_text(ends)}."
 
 
 def _turned(row: Mapping[str, Any]) -> dict[str, Any]:

@@ -77,7 +77,7 @@ def test_every_labeler_has_a_dist_of_its_own(whole):
     assert f"Assumption of the width: {report.rests_on}" in report.summary(full=True)
     assert report.rests_on in page_html(report.blocks())
     other = jt.evaluate_labelers(labels, key=1)
-    assert "Estimated accuracy of labels for new samples ranges from " in other.summary(full=True)
+    assert "Estimated accuracy of labelers on new samples ranges from " in other.summary(full=True)
     for one, row in zip(other.rows, report.rows, strict=True):
         assert one["accuracy"] == pytest.approx(row["accuracy"], abs=1e-9)
         assert one["high"] - one["low"] > row["high"] - row["low"] - 1e-3
@@ -106,8 +106,8 @@ SAID_OF = "Estimated accuracy ranges from 20 % [10, 30] (a) to 55 % [50, 60] (c)
         ([("b", "a"), ("c", "a")], "",
          f" a is worse than all others{SURE} The other differences are not clear."),
         ([("b", "a"), ("c", "a"), ("c", "b")], "if all is well",
-         " If all is well, differences are clearer than levels: a is worse than all others and c is better "
-         f"than b{SURE}"),
+         " If all is well, the ranking is clearer than the accuracies: a is worse than all others and c is "
+         f"better than b{SURE}"),
     ],
 )  # fmt: skip
 def test_who_is_clearly_better_is_said_and_nothing_of_others(clear, given, said):
@@ -148,9 +148,9 @@ def test_a_spammer_and_the_best_are_told_apart_however_it_is_asked(spammed, how,
     if how == "EM":
         return
     assert {("anna", "hal"), ("ben", "hal"), ("eva", "hal"), ("cem", "hal")} <= set(report.clear)
-    assert ("If errors are independent, differences are clearer than levels: hal is worse" in text) == (
-        how in ("nobody said", "fast")
-    )
+    assert (
+        "If errors are independent, the ranking is clearer than the accuracies: hal is worse" in text
+    ) == (how in ("nobody said", "fast"))
     order = ["hal", "cem", "eva", "ben", "anna"]
     assert all(order.index(better) > order.index(worse) for better, worse in report.clear)
 
@@ -163,7 +163,7 @@ def test_the_file_on_which_evaluate_reports_misfits(whole):
     text = report.summary(full=True)
     assert (
         re.search(
-            r"errors are not independent \(4 of \d+ model checks\); the intervals allow",
+            r"errors are not independent \(4 of \d+ model checks failed\)\. The intervals allow",
             " ".join(text.split()),
         )
         and "fit): label patterns" in text
@@ -251,5 +251,6 @@ def test_a_report_in_which_nobody_is_determined_can_be_printed():
     rows = [{"worker": name, "accuracy": 0.6, "low": 0.1, "high": 0.95} for name in "ab"]
     assert labelers_headline(rows, "accuracy", "95 % posterior interval") == (
         "Estimated accuracy ranges from 60 % [10, 95] (a) to 60 % [10, 95] (b), with 95 % intervals. "
-        "All intervals are wider than 50 points: labelers can share mistakes that no label shows."
+        "All intervals are wider than 50 points: labelers may make the same mistakes, and labels alone "
+        "cannot show these."
     )

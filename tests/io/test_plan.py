@@ -116,7 +116,7 @@ def test_what_is_called_gold_or_final_is_no_labeler(write):
     path = write(table("task,worker,label", long))
     data = jt.read(path)
     assert data.labels.worker_names == ("a", "b") and data.gold.tolist() == [codes[row[2]] for row in Z]
-    assert any("'GOLD' holds verified labels by its name" in note for note in data.notes)
+    assert any("'GOLD' is named like verified labels" in note for note in data.notes)
     assert jt.read_labels(path, labelers=("a", "GOLD")).worker_names == ("a", "GOLD")
 
 

@@ -104,7 +104,7 @@ def test_without_gold_the_predictive_interval_is_wide_and_the_headline_says_so()
     assert found.rule == "predictive" and truth["low"] < 0.6 < truth["high"]
     assert truth["high"] - truth["low"] > 2 * (given["high"] - given["low"]) and len(found.matrices) == 12
     assert str(found).startswith("Allowing for judge errors, ")
-    assert "The answers as given say " in " ".join(str(found).split())
+    assert "Uncorrected, the verdicts say " in " ".join(str(found).split())
     vouched = preferences(panel(np.random.default_rng(0), 200), key=0, assume="independent")
     assert vouched.rule == "joint posterior" and dists(vouched, "truth")["high"] < truth["high"]
 

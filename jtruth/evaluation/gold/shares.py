@@ -159,7 +159,7 @@ class Prevalence(Answer):
         texts, sentence = [], "Not identified: these labels do not determine the share of any class."
         for row in sorted(rows, key=lambda row: -row["mean"])[:3]:
             share = share_text([row["mean"], row["low"], row["high"]])
-            texts.append(f"{share} are of class {row['class']!r}")
+            texts.append(f"{share} are {row['class']!r}")
         what = {parts.POPULATION: "Of new samples", parts.IN_SAMPLE: "Of these samples"}[self.target]
         if texts:
             top = max(rows, key=lambda row: row["mean"])

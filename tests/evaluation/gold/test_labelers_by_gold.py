@@ -82,7 +82,7 @@ def test_the_report_goes_to_gold_where_labelers_are_wrong_together():
     assert report.interval_kind == "posterior" and alone.interval_kind == "predictive"
     assert "with 95 % intervals" in report.summary(full=True)
     assert f"Assumption of the width: {report.rests_on}" in report.summary(full=True)
-    assert report.summary().startswith("Estimated accuracy of labels for new samples ranges from ")
+    assert report.summary().startswith("Estimated accuracy of labelers on new samples ranges from ")
 
 
 def test_a_report_takes_how_gold_was_chosen():
