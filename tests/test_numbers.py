@@ -69,7 +69,8 @@ MEASURED = [  # page, what it says, benchmark, where it comes from
     (NEXT, "77.1 ± .6 | 94.0 ± .3 (clean labels give the same) | 92.6 ± .3", "tars_cleaning",
      "risk 77.1 +- 0.6 82.8 +- 0.5 88.0 +- 0.4 92.6 +- 0.3"),
     (NEXT,
-     "2169 wrong labels (of 5,242). The model's interval was 1302 to 1750, and with 100 gold labels it was 1871",
+     "2169 wrong labels (of 5,242). "
+     "The model's interval was 1302 to 1750, and with 100 gold labels it was 1871",
      "label_issues",
      "2169 .915 [1513, 2786] .975 [1871, 2464]"),
     (NEXT, "| 68.9 ± 1.2 | 78.9 ± .8 |", "tars_cleaning", "ml risk 78.9 +- 0.8"),

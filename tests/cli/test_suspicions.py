@@ -91,7 +91,8 @@ def test_headline_of_labelers_says_who_is_told_apart_and_checks_stand_below(run,
     first, _, second, *_ = out.splitlines()
     assert code == 0, err
     assert first.startswith("Estimated accuracy of labelers on new samples ranges from ")
-    assert "The intervals of 5 and 2 are wider than 50 points: labelers may make the same mistakes" in first, first
+    wide = "The intervals of 5 and 2 are wider than 50 points: labelers may make the same mistakes"
+    assert wide in first, first
     assert re.match(r"Note: The labelers' errors are not independent \(4 of \d+ model", second), second
     assert "Assumption of the width: estimates err as they did on" in " ".join(out.split())
     assert len(out.splitlines()) <= 51  # the last is the command to run once the file is filled in
