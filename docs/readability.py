@@ -1,6 +1,14 @@
 """Share of sentences above 25 words, words to avoid and Flesch reading ease of pages, notebooks, screens.
 
 Run: python docs/readability.py FILE_OR_FOLDER ...
+
+Places where readers who had never seen jtruth stopped, for each 1000 words (two readers of each version, with
+one brief; one reader of docstrings of scikit-learn 1.9 and the help of git clone, pip install and ruff check):
+
+                      before      926de916    c051cfa5    other texts
+    eight pages       21.6, 19.1  13.2, 13.0  11.8, 9.3   18.2
+    six help pages    35, 32      29, 28      22, 26      29
+    twelve screens    45, 39      45, 28      35, 27
 """
 
 import ast
