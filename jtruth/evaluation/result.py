@@ -275,7 +275,7 @@ class Evaluation(Answer):
 
     def __repr__(self) -> str:
         document = self.brief()
-        return f"Evaluation({' '.join([*document.alarms, document.sentence])})"
+        return f"Evaluation({' '.join([*document.alarms, document.sentence.partition('. ')[0]])})"
 
 
 def evaluation_blocks(

@@ -87,7 +87,7 @@ def test_wide_tables_and_exports(run, refusal, folder, tmp_path):
     alone = write(tmp_path / "w.csv", ("system", *JUDGES), rows)
     code, out, err = run("prevalence", alone, "--by", "system", full=False)
     assert code == 0 and "80 samples, 240 labels by 3 labelers" in out and "\ntuned " in out, err
-    assert "P(above next)" in out and "--ask-out to_verify.csv" in " ".join(out.split())
+    assert "P(above next)" in out and "--truth --out to_verify.csv" in " ".join(out.split())
     words = ("prevalence", folder / "wide.csv", "--by", "system", "--positive", "fail")
     code, out, err = run(*words, full=False)
     assert code == 0 and out.index("\nbase ") < out.index("\ntuned ") and "class 'fail'" in out, err

@@ -46,7 +46,8 @@ def test_other_words_for_columns_are_understood_and_said(run, answer, tmp_path, 
     path = write(tmp_path / "l.csv", header, long(z))
     found, out = answer("inspect", path)
     task, worker, label = map(repr, header)
-    assert f"Read as a long table: sample {task}, labeler {worker}, label {label}." in " ".join(out.split())
+    read = f"Read as a long table: samples in {task}, labelers in {worker}, labels in {label}."
+    assert read in " ".join(out.split())
     assert found["num_samples"] == 40 and found["num_labelers"] == 3
     truth = write(tmp_path / "p.csv", (header[0], "class"), [(f"c{i}", c) for i, c in enumerate(y)])
     code, _, err = run("evaluate", path, "--predictions", truth, "--method", "majority_vote")

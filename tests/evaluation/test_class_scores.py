@@ -52,7 +52,7 @@ def test_nobody_vouches_and_gold():
     pooled = jt.evaluate_class_scores(p, labels, bins=4, gold=gold)
     assert pooled.each["0"].interval_kind == "posterior" and pooled.each["0"].num_gold == 60
     a, b = pooled.auc["macro"].interval(0.95)
-    assert b - a < high - low and "60 verified labels (gold) were taken as true" in pooled.summary(full=True)
+    assert b - a < high - low and "60 verified labels (gold) were used" in pooled.summary(full=True)
 
 
 @pytest.mark.parametrize(

@@ -103,7 +103,7 @@ def test_printed_metrics_are_those_of_the_answer(answer):
     log_p = np.log(rng.dirichlet(np.ones(3), 20))
     three = jt.evaluate(log_p.argmax(axis=1), log_p, prior=np.full(3, 1 / 3))
     shown = three.sensitivity_analysis("prior", values=[0.3, 0.4]).summary(full=True).splitlines()
-    assert ["accuracy", "macro", "recall", "macro", "f1"] in [line.split() for line in shown]
+    assert any("accuracy macro recall macro" in " ".join(line.split()) for line in shown)
     assert "recall and" not in " ".join(shown)
 
 

@@ -153,7 +153,7 @@ def test_more_classes_and_names():
     assert plain["shares"]["good"]["low"] <= plain["shares"]["good"]["mean"]
     assert sum(plain["label_shares"].values()) == pytest.approx(1)
     lines = found.summary(full=True).splitlines()
-    assert all(f"class {str(n)!r}" in lines[0] for n in names) and "99.9 % intervals" in lines[0]
+    assert all(f" are {str(n)!r}" in lines[0] for n in names) and "99.9 % intervals" in lines[0]
 
 
 @pytest.mark.parametrize(

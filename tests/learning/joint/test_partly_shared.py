@@ -61,9 +61,7 @@ def test_somebody_may_vouch_for_it_whatever_the_classes_and_symbols(monkeypatch)
     monkeypatch.setattr(ranges, "EFFORT", EFFORT)
     found = jt.evaluate(y_pred, labels, assume="partly_shared", key=KEY)
     assert found.interval_kind == "posterior" and "an unknown part of them" in str(found)
-    assert "partly_shared" not in [
-        entry.name for entry in ASSUMPTIONS.values() if entry.listed or entry.reading
-    ]
+    assert "partly_shared" not in [entry.name for entry in ASSUMPTIONS.values() if entry.listed or entry.base]
     three = jt.Labels.from_matrix(np.where(np.arange(300)[:, None] < 40, 2, labels.to_matrix()), 3)
     four = np.where(np.arange(300) % 7, y_pred, 3)
     fit = fit_joint(
