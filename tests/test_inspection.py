@@ -156,7 +156,7 @@ LONG = "".join(f"{k // 2},{k % 2},{k % 3 % 2}\n" for k in range(20))
      ("tooth,picture,when\n" + "".join(f"x{k},p{k},{1990 + k}\n" for k in range(9)), "unknown", "",
       "jtruth needs three columns"),
      ("tooth,r1,r2,r3\n" + "".join(f"x{k},{k % 2},{k % 3 % 2},{k % 5 // 4 or ''}\n" for k in range(9)),
-      "wide", "", "'r1', 'r2', 'r3'; samples in 'tooth'."),
+      "wide", "", "'r1', 'r2', 'r3'; IDs in 'tooth'."),
      ("0,1,2\n" + LONG, "unknown", "", "The first line looks like data")],
 )  # fmt: skip
 def test_files_of_other_shapes(tmp_path, text, layout, mapping, advice):

@@ -123,6 +123,7 @@ class FilePlan:
         key = f"samples in {quoted(self.task)}" if self.task else "each row is a sample"
         names, many = quoted(self.labelers or (), 8), len(self.labelers or ())
         if self.layout == WIDE:
+            key = f"IDs in {quoted(self.task)}" if self.task else key
             return f"Read as a wide table: {number_of(many, 'labeler')} {names}; {key}."
         if self.layout == TRANSPOSED:
             rows = f"whose rows are labelers ({self.worker!r}), {number_of(many, 'sample')}"

@@ -28,7 +28,7 @@ FORMS = {  # how a file is read, and what is said of the rest
     "argilla_feedback.jsonl": ("Argilla export, 2 annotators, question 'sentiment'", "1 discarded response"),
     "mturk.csv": ("Mechanical Turk batch, 2 annotators, answer 'sentiment'", "1 rejected assignment was"),
     "mturk_json.csv": ("Mechanical Turk batch, 2 annotators, answer 'sentiment'",),
-    "wide.csv": ("a wide table: 2 labelers 'ann', 'bob'; samples in 'item'",
+    "wide.csv": ("a wide table: 2 labelers 'ann', 'bob'; IDs in 'item'",
                  "Column 'gold' is named like verified labels, so it is not a labeler",
                  "Column 'model' is a classifier by its name"),
     "long.jsonl": ("",),
