@@ -2,8 +2,8 @@
 
 Run: python docs/readability.py FILE_OR_FOLDER ...
 
-Places where readers who had never seen jtruth stopped, for each 1000 words (two readers of each version with
-one brief; one reader of docstrings of scikit-learn 1.9 and the help of git clone, pip install and ruff check):
+Places where readers who had never seen jtruth stopped, for each 1000 words (two readers a version with
+one brief; one reader of docstrings of scikit-learn 1.9 and the help of git clone, pip install, ruff check):
 
                       before      926de916    c051cfa5    other texts
     eight pages       21.6, 19.1  13.2, 13.0  11.8, 9.3   18.2
