@@ -167,9 +167,12 @@ def clamp(p: np.ndarray, known: np.ndarray) -> np.ndarray:
     return np.where(known[:, None] >= 0, one_hot(known, p.shape[1]), p)
 
 
-def first_guess(labels: Labels, known: np.ndarray | None) -> np.ndarray:
-    """(samples, classes) vote shares; those of all votes where a sample has none."""
+def first_guess(labels: Labels, known: np.ndarray | None, trust: np.ndarray | None = None) -> np.ndarray:
+    """(samples, classes) vote shares, weighted by `trust`; those of all votes where a sample has none."""
     votes = labels.counts()
+    if trust is not None:
+        sample, labeler, label = labels.entries()
+        votes = _host.cross_table(sample, label, votes.shape, trust[labeler])
     pooled = votes.sum(axis=0) if votes.any() else np.ones(labels.num_classes)  # a shard without samples
     shares = _host.vote_shares(votes, pooled / pooled.sum())
     return shares if known is None else clamp(shares, known)

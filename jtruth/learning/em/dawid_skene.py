@@ -21,8 +21,8 @@ from jaxtyping import Float
 
 from jtruth import _mesh
 from jtruth._mesh import as_auto, mesh_axis, together
-from jtruth._random import seeded
-from jtruth._validation.in_range import check_not_negative
+from jtruth._random import host_rng, seeded
+from jtruth._validation.in_range import check_not_negative, check_whole
 from jtruth._validation.words import number_of
 from jtruth.labels import Labels
 from jtruth.learning import _fit
@@ -30,6 +30,7 @@ from jtruth.learning._fit import Fit, exchanged, gold_and_prior, known_prior, no
 from jtruth.learning.em.columns import LabelColumns, bucket, columns_from_labels, longer
 from jtruth.learning.em.matrices import EMResult, dawid_skene_em
 
+_TIE = 1e-8  # relative; a swapped twin of an optimum is equally high, up to rounding
 _NO_LABELS = 1e-6  # a matrix row with fewer expected labels was not learned
 
 
@@ -60,11 +61,12 @@ def fit_dawid_skene(
     gold: Any = None,
     prior: Any = None,
     key: Any = None,
+    num_restarts: int = 0,
     mesh: jax.sharding.Mesh | None = None,
     max_steps: int = 10_000,
     tol: float = 1e-8,
 ) -> Fit:
-    """Confusion matrices, class prior and classes by EM from the majority vote.
+    """Confusion matrices, class prior and classes by EM from the majority vote, and from random starts.
 
     Args:
         labels: the noisy labels, for any number of classes; missing labels and several labels of one sample
@@ -72,7 +74,9 @@ def fit_dawid_skene(
         smoothing: pseudo-counts; the default is maximum likelihood, as in the paper.
         gold: (samples,) known classes, -1 where unknown.
         prior: (classes,) a known class prior. By default the prior is learned.
-        key: not used; see `jtruth.learning.methods`.
+        key: seed of the restarts: a whole number or a JAX key; 0 if None.
+        num_restarts: further starts, from votes in which each labeler has a random weight. One of them wins
+            only if its objective is higher by more than rounding.
         mesh: devices that share the samples (docs/many_devices.md). Each of several processes gives its part
             of the labels (`jtruth.io.read_shard`) and gets the class posterior and warnings of that part.
         max_steps: most EM steps.
@@ -81,7 +85,8 @@ def fit_dawid_skene(
     Returns:
         `Fit`. Its own: `matrices` (labelers, classes, classes), rows true class, columns label;
         `row_labels` (labelers, classes), the expected number of labels behind each row; `log_posterior`,
-        log-likelihood and sum of pseudo-count * log probability; `path` (steps,), its value after each step.
+        log-likelihood and sum of pseudo-count * log probability; `path` (steps,), its value after each step;
+        `start_objectives` (1 + num_restarts,), its value at the end of each start, the majority vote first.
 
     Raises:
         ValueError: for input that cannot be used, before any JAX call.
@@ -94,7 +99,10 @@ def fit_dawid_skene(
     [0.5 0.5] [[0.667, 0.333], [0.333, 0.667]] True
     """
     known, fixed = _read(labels, smoothing, gold, prior, mesh, max_steps, tol)
-    fit = _fitted(labels, known, fixed, smoothing, mesh, max_steps=max_steps, tol=tol)
+    check_whole(0, num_restarts=num_restarts)
+    rng = host_rng(key, "restart", 0)
+    trusts = [None, *(rng.standard_exponential((num_restarts, labels.num_labelers)) ** 2 + 1e-6)]
+    fit = _fitted(labels, known, fixed, smoothing, mesh, trusts, max_steps=max_steps, tol=tol)
     return fit._replace(warnings=tuple(_doubts(fit, labels, known, smoothing)))
 
 
@@ -193,17 +201,23 @@ def _doubts(fit, labels, gold, smoothing):
     yield from exchanged(pooled, classes)
 
 
-def _fitted(labels, gold, prior, smoothing, mesh=None, **steps) -> Fit:
-    """EM from vote shares; `steps` are those of EM."""
+def _fitted(labels, gold, prior, smoothing, mesh=None, trusts=(None,), **steps) -> Fit:
+    """The best EM from vote shares, weighted by each of `trusts`; `steps` are those of EM."""
     size, classes = labels.num_labelers, labels.num_classes
     padded = bucket(size)
     columns, row = columns_from_labels(labels, gold=gold, num_labelers=padded)
     if mesh is not None:
         columns = _in_common(columns, mesh, padded * classes)
-    shares = np.zeros((columns.weight.size, classes))
-    shares[row] = _fit.first_guess(labels, gold)
     pseudo_counts = np.full(classes, smoothing.prior), np.tile(smoothing.rows(classes), (size, 1, 1))
-    end = climbed(columns, shares, pseudo_counts, prior, mesh, **steps)
+    end, ends = None, []
+    for trust in trusts:
+        shares = np.zeros((columns.weight.size, classes))
+        shares[row] = _fit.first_guess(labels, gold, trust)
+        one = climbed(columns, shares, pseudo_counts, prior, mesh, **steps)
+        ends.append(float(one.objective))
+        if end is None or ends[-1] > float(end.objective) + _TIE * (1 + abs(float(end.objective))):
+            end = one
+    assert end is not None  # there is one start at least
     p = here(end.class_posterior).astype(np.float64, copy=False)  # no copy where rows are the samples
     p = p[: row.size] if (row == np.arange(row.size)).all() else p[row]
     num_steps = int(end.num_steps)
@@ -212,6 +226,7 @@ def _fitted(labels, gold, prior, smoothing, mesh=None, **steps) -> Fit:
         "row_labels": np.asarray(end.row_labels, np.float64)[:size],
         "log_posterior": float(end.objective),
         "path": np.asarray(end.path, np.float64)[:num_steps],
+        "start_objectives": np.array(ends),
     }
     prior, log_likelihood = np.asarray(end.prior, np.float64), float(end.log_likelihood)
     return Fit(prior, p, log_likelihood, bool(end.converged), num_steps, own=own)

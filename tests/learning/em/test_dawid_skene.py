@@ -157,6 +157,29 @@ def test_swapped_classes_are_reported():
 # ------------------------------------------------------------------------------------- warnings and errors
 
 
+def test_random_restarts():
+    labels = anaesthetists()
+    first = fit_dawid_skene(labels)
+    fit, again, other = (fit_dawid_skene(labels, num_restarts=20, key=key) for key in (3, 3, 4))
+    assert fit.start_objectives.shape == (21,) and fit.start_objectives[0] == first.log_posterior
+    assert fit.log_posterior >= fit.start_objectives.max() - 1e-5
+    assert fit.log_posterior > first.log_posterior + 0.1  # higher than the maximum next to majority vote
+    assert fit.path.size == fit.num_steps and fit.path[-1] == fit.log_posterior
+    np.testing.assert_array_equal(fit.start_objectives, again.start_objectives)
+    np.testing.assert_array_equal(fit.class_posterior, again.class_posterior)
+    assert not np.array_equal(fit.start_objectives, other.start_objectives)
+    with pytest.raises(ValueError, match="num_restarts"):
+        fit_dawid_skene(labels, num_restarts=-1)
+
+
+def test_a_restart_at_the_same_maximum_does_not_win():
+    z, y = simulate(11, size=300, labelers=6, present=1.0)
+    fit = fit_dawid_skene(from_matrix(z), num_restarts=8)
+    np.testing.assert_allclose(fit.start_objectives.max(), fit.start_objectives[0], rtol=1e-9)
+    assert fit.log_posterior == fit.start_objectives[0]
+    assert (fit.class_posterior.argmax(axis=1) == y).mean() > 0.95
+
+
 def test_doubts_are_said():
     z = np.array([[0, 0, -1], [1, 1, -1], [0, -1, -1], [-1, -1, -1]])
     labels = Labels(*np.array([(i, t, z[i, t]) for i in range(4) for t in range(3)]).T, 4, 3, 3)
