@@ -176,7 +176,9 @@ def wrong_library(part: str, path: Path, name: str, eager: bool) -> str | None:
 
 
 # Functions of more than eight arguments, all of them options that people give by name.
-MANY_ARGUMENTS = {"evaluate", "from_long", "prevalence", "read_labels", "_Methods.__init__"}
+MANY_ARGUMENTS = {
+    "evaluate", "fit_dawid_skene", "from_long", "prevalence", "read_labels", "_Methods.__init__"
+}  # fmt: skip
 MOST_ARGUMENTS = 8
 
 

@@ -209,15 +209,16 @@ def _fitted(labels, gold, prior, smoothing, mesh=None, trusts=(None,), **steps) 
     if mesh is not None:
         columns = _in_common(columns, mesh, padded * classes)
     pseudo_counts = np.full(classes, smoothing.prior), np.tile(smoothing.rows(classes), (size, 1, 1))
-    end, ends = None, []
+    ends = []
     for trust in trusts:
         shares = np.zeros((columns.weight.size, classes))
         shares[row] = _fit.first_guess(labels, gold, trust)
-        one = climbed(columns, shares, pseudo_counts, prior, mesh, **steps)
-        ends.append(float(one.objective))
-        if end is None or ends[-1] > float(end.objective) + _TIE * (1 + abs(float(end.objective))):
-            end = one
-    assert end is not None  # there is one start at least
+        ends.append(climbed(columns, shares, pseudo_counts, prior, mesh, **steps))
+    objectives, winner = [float(one.objective) for one in ends], 0
+    for k, objective in enumerate(objectives):
+        if objective > objectives[winner] + _TIE * (1 + abs(objectives[winner])):
+            winner = k
+    end = ends[winner]
     p = here(end.class_posterior).astype(np.float64, copy=False)  # no copy where rows are the samples
     p = p[: row.size] if (row == np.arange(row.size)).all() else p[row]
     num_steps = int(end.num_steps)
@@ -226,7 +227,7 @@ def _fitted(labels, gold, prior, smoothing, mesh=None, trusts=(None,), **steps) 
         "row_labels": np.asarray(end.row_labels, np.float64)[:size],
         "log_posterior": float(end.objective),
         "path": np.asarray(end.path, np.float64)[:num_steps],
-        "start_objectives": np.array(ends),
+        "start_objectives": np.array(objectives),
     }
     prior, log_likelihood = np.asarray(end.prior, np.float64), float(end.log_likelihood)
     return Fit(prior, p, log_likelihood, bool(end.converged), num_steps, own=own)
