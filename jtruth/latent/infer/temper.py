@@ -15,7 +15,7 @@ leapfrog steps in coordinates x = R v, R a root of a covariance of the points. T
 inside the loop over steps, and gets all random numbers from outside.
 """
 
-from functools import partial
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import jax
@@ -35,6 +35,9 @@ from jtruth.latent.walk import TooLarge
 ISLANDS = 4
 MOVES = 5  # of each point at a temperature
 STEPS = 6  # leapfrog steps of a move
+# ... of draws to keep where an evaluation is heavy, at most: they go this far, since posteriors of many labels
+# are long ridges (41 280 moves of 6 steps, 6720 of 20 for 3000 labels of 50 labelers of .5 to .7)
+_LONG, _LENGTH = 20, 4.0
 _WORTH = 0.5  # of the points that weights keep
 _FIRST_STEP = 0.4
 _SETTLING = 3  # times that all move at the last temperature before anything is kept
@@ -146,8 +149,12 @@ def far(model: Model) -> bool:
 
 def any_start(model: Model) -> Start | None:
     """A start for moves at the last temperature, which do not depend on it."""
-    flat = (0.0, np.zeros(model.size), np.eye(model.size))
-    return laplace.mixture([flat]) if far(model) else None
+    return _flat(model.size) if far(model) else None
+
+
+@cache
+def _flat(size: int) -> Start:
+    return laplace.mixture([(0.0, np.zeros(size), np.eye(size))])
 
 
 def temper(model: Model, rng: np.random.Generator, lineages: int) -> Sampler[Tempered]:
@@ -212,7 +219,12 @@ def _folded_path(model: Model, path: Any) -> Float[np.ndarray, "moves size point
 
 
 def advance(
-    model: Model, rng: np.random.Generator, state: Tempered, learning: float, start: Start | None = None
+    model: Model,
+    rng: np.random.Generator,
+    state: Tempered,
+    learning: float,
+    start: Start | None = None,
+    steps: int = STEPS,
 ) -> Sampler[tuple[Any, np.ndarray, float]]:
     """`MOVES` moves of all points, as `moves` returns them, with -inf for what float32 cannot hold."""
     size, points = state.x.shape
@@ -221,7 +233,7 @@ def advance(
     length = (0.5 + 0.6 * length) * np.where(short < _OFTEN, _SHORT, 1.0)
     random = momentum, accept, length.astype(np.float32)
     here = Tempered(state.x, np.float32(state.step), state.root, np.float32(state.temperature))
-    how = np.int32(STEPS), np.float32(learning)
+    how = np.int32(steps), np.float32(learning)
     arrays = model.arrays, model.seen, here, random, *how, start
     path, ratio, step = yield Call(moves, (("kind", model.kind),), arrays)
     return path, np.where(np.isfinite(ratio), np.asarray(ratio, np.float64), -np.inf), float(step)
@@ -229,7 +241,8 @@ def advance(
 
 def kept(model: Model, rng: np.random.Generator, state: Tempered) -> Sampler[Any]:
     """Points (moves, size, P) after `MOVES` moves at the posterior with fixed steps."""
-    path, _, _ = yield from advance(model, rng, state, 0.0, any_start(model))
+    steps = int(np.clip(_LENGTH / state.step, STEPS, _LONG)) if far(model) else STEPS
+    path, _, _ = yield from advance(model, rng, state, 0.0, any_start(model), steps)
     return path
 
 
