@@ -40,6 +40,10 @@ class Answer(ABC):
         """Build the part of the document that a brief text shows."""
         return self.blocks()
 
+    def page(self) -> Document:
+        """Build the part of the document that a page shows: what the answer has computed."""
+        return self.blocks()
+
     def with_warnings(self, sentences: Iterable[str]) -> Any:
         """The same result with more warnings, before its own."""
         answer: Any = self
@@ -84,9 +88,15 @@ class Answer(ABC):
         """
         return answer_frame(self.blocks() if table else self.brief(), backend, table)
 
-    def report(self, path: str | PathLike, *, paper: bool = False) -> None:
-        """Write one HTML file with pictures; `paper`: for a supplement, with a reference, without advice."""
-        write_page(path, self.blocks(), paper=paper)
+    def report(self, path: str | PathLike, *, paper: bool = False, full: bool = False) -> None:
+        """Write one HTML file with pictures.
+
+        Args:
+            path: of the file.
+            paper: for a supplement, with a reference and without advice.
+            full: also what has to be fitted first: of an evaluation, the estimates under each assumption.
+        """
+        write_page(path, self.blocks() if full else self.page(), paper=paper)
 
     def _repr_html_(self) -> str:
         return notebook_html(self.brief())

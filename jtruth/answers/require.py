@@ -89,6 +89,10 @@ class Gate(Answer):
         """Build its brief part, with the verdict first."""
         return self._before(self.answer.brief())
 
+    def page(self) -> Document:
+        """Build the part for a page, with the verdict first."""
+        return self._before(self.answer.page())
+
     def _before(self, document: Document) -> Document:
         values_of = [item for block in document.blocks if isinstance(block, dict) for item in block.items()]
         target = next((value for name, value in values_of if name.rpartition(".")[2] == "target"), "")

@@ -286,8 +286,7 @@ def _over_assumptions(data: Inputs, fit: JointPosterior, model: Model) -> Evalua
     """Predictive result: base estimates, widened by their errors on public data sets."""
     base, doubts = ranges.base_models(data, data.key, known={INDEPENDENT: fit})
     if all(member.fit is None for member in base):
-        data.what_if = ranges.what_if(replace(data, normal=False))
-        if len(data.what_if[0]) == len(base):
+        if len(ranges.what_if(data)[0]) == len(base):
             none = methods.of_nothing(data, warnings=doubts)
             return _answer(data, none, model, (), interval_kind=PREDICTIVE, what_if=())
     table = PredictiveTable({one.name: one.posterior for one in base}, data.labelers_are)

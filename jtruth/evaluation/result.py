@@ -31,6 +31,11 @@ from jtruth.testing.steps import FixedPoint
 
 _ORDER = ("accuracy", "recall", "specificity", "false_alarm_rate", "precision", "f1", "kappa", "mcc")
 _EQUAL = 0.0005  # two numbers that look the same in a table
+NOT_FITTED = (
+    "The labels alone cannot tell whether labelers and classifier make the same mistakes, and estimates depend "
+    "on what is assumed. Use report(path, full=True) for the estimate under each assumption; fitting these "
+    "models takes some seconds."
+)
 AS_VOTE = "Without verified labels, the best estimate is the majority-vote score."
 
 
@@ -84,10 +89,7 @@ class Evaluation(Answer):
         """These assumptions, and warnings about the models behind them."""
         if self.what_if is not None or self.basis is None:
             return tuple(self.what_if or ()), ()
-        data = self.basis[0]
-        if data.what_if is None:  # kept there, for every copy of this answer
-            data.what_if = ranges.what_if(replace(data, normal=False))
-        return data.what_if
+        return ranges.what_if(self.basis[0])
 
     @property
     def accuracy(self) -> Estimate:
@@ -187,8 +189,8 @@ class Evaluation(Answer):
         return self._about(parts.POPULATION, NewSamples(self.posterior, self.key))
 
     def _about(self, target: str, table: TablePosterior) -> "Evaluation":
-        """The result for another target; assumptions that were not fitted yet are fitted again."""
-        basis = self.basis and (replace(self.basis[0], target=target, what_if=None), self.basis[1])
+        """The result for another target."""
+        basis = self.basis and (replace(self.basis[0], target=target), self.basis[1])
         rows, answered = self.what_if, (self.classes, self.classes.index(self.positive))
         if rows is not None and basis is not None:
             tables = (getattr(row.posterior, "in_sample", row.posterior) for row in rows)
@@ -267,6 +269,10 @@ class Evaluation(Answer):
         """Build the document of the result."""
         return evaluation_blocks(self, *self.views)
 
+    def page(self) -> Document:
+        """Build the document without rows of assumptions that were not fitted yet."""
+        return evaluation_blocks(self, self.what_if)
+
     def brief(self) -> Document:
         """Build the document without the rows of assumptions, which may have to be fitted first."""
         document, there = evaluation_blocks(self), self.what_if or ()
@@ -279,12 +285,12 @@ class Evaluation(Answer):
 
 
 def evaluation_blocks(
-    result: Evaluation, assumptions: Sequence[Assumption] = (), doubts: Sequence[str] = ()
+    result: Evaluation, assumptions: Sequence[Assumption] | None = (), doubts: Sequence[str] = ()
 ) -> Document:
-    """Build the document, with rows of assumptions and warnings about their models."""
+    """Build the document, with rows of assumptions (None: how to get them) and warnings about their models."""
     rows = {name: dist_row(dist, result.level) for name, dist in result.metrics.items()}
     kind = parts.interval_title(result.level, result.interval_kind)
-    alone = [a.sentence for a in assumptions] if len(assumptions) == 1 else []
+    alone = [a.sentence for a in assumptions] if assumptions and len(assumptions) == 1 else []
     prior = parts.listed(result.classes, [f"{p:.3f}" for p in result.prior])
     blocks: list[Block] = [
         *_metrics(result, rows, kind), _assumptions(result, assumptions), _confusion(result),
@@ -422,7 +428,9 @@ def _metrics(result: Evaluation, rows: Mapping[str, Row], kind: str) -> list[Blo
     return [*blocks, facts(metrics={name: rows[name] for name in rows if name in single})]
 
 
-def _assumptions(result: Evaluation, assumptions: Sequence[Assumption]) -> Block:
+def _assumptions(result: Evaluation, assumptions: Sequence[Assumption] | None) -> Block:
+    if assumptions is None:
+        return block.sentence_notes("", parts.BY_ASSUMPTION, [NOT_FITTED], "how")
     rows = [
         {"name": a.name, "sentence": a.sentence, "loo": a.loo,
          "metrics": {name: dist_row(dist, result.level) for name, dist in a.metrics.items()}}

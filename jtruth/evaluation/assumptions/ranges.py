@@ -141,15 +141,19 @@ def loo_of(members: list[parts.Assumption]) -> list[Mapping[str, float] | None]:
 
 
 def what_if(data: Inputs) -> tuple[tuple[parts.Assumption, ...], tuple[str, ...]]:
-    """Rows of all listed assumptions, and warnings; independent errors use the draws of the result."""
-    effort = ANSWER_EFFORT._replace(pointwise=True)
-    with Progress(data.progress).reporting() as tell:  # one bar for all fits, also where a picture asks
-        data = replace(data, progress=tell)
-        alone = sampled(data, INDEPENDENT, data.key, effort)
-        listed = [entry for entry in entries(data) if entry.listed]
-        answers, doubts = members(listed, data, data.key, known={INDEPENDENT: alone}, pointwise=True)
-    rows = (row(member, data, loo) for member, loo in zip(answers, loo_of(answers), strict=True))
-    return tuple(rows), tuple(doubts)
+    """Rows of all listed assumptions, and warnings; fitted once for all targets, and kept in the input."""
+    if "fits" not in data.what_if:
+        effort, data = ANSWER_EFFORT._replace(pointwise=True), replace(data, normal=False)
+        with Progress(data.progress).reporting() as tell:  # one bar for all fits, also where a picture asks
+            data = replace(data, progress=tell)
+            alone = sampled(data, INDEPENDENT, data.key, effort)
+            listed = [entry for entry in entries(data) if entry.listed]
+            answers, doubts = members(listed, data, data.key, known={INDEPENDENT: alone}, pointwise=True)
+        data.what_if["fits"] = list(zip(answers, loo_of(answers), strict=True)), tuple(doubts)
+    if data.target not in data.what_if:
+        fits, doubts = data.what_if["fits"]
+        data.what_if[data.target] = tuple(row(member, data, loo) for member, loo in fits), doubts
+    return data.what_if[data.target]
 
 
 def joint_model(data: Inputs) -> Model:
