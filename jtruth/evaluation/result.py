@@ -32,9 +32,9 @@ from jtruth.testing.steps import FixedPoint
 _ORDER = ("accuracy", "recall", "specificity", "false_alarm_rate", "precision", "f1", "kappa", "mcc")
 _EQUAL = 0.0005  # two numbers that look the same in a table
 NOT_FITTED = (
-    "The labels alone cannot tell whether labelers and classifier make the same mistakes, and estimates depend "
-    "on what is assumed. Use report(path, full=True) for the estimate under each assumption; fitting these "
-    "models takes some seconds."
+    "The labels alone cannot tell whether labelers and classifier make the same mistakes, and the estimates "
+    "depend on it. To add the estimate under each assumption, which takes some seconds, use "
+    "report(path, full=True)."
 )
 AS_VOTE = "Without verified labels, the best estimate is the majority-vote score."
 
@@ -89,7 +89,7 @@ class Evaluation(Answer):
         """These assumptions, and warnings about the models behind them."""
         if self.what_if is not None or self.basis is None:
             return tuple(self.what_if or ()), ()
-        return ranges.what_if(self.basis[0])
+        return ranges.what_if(*self.basis)
 
     @property
     def accuracy(self) -> Estimate:
@@ -193,12 +193,12 @@ class Evaluation(Answer):
         basis = self.basis and (replace(self.basis[0], target=target), self.basis[1])
         rows, answered = self.what_if, (self.classes, self.classes.index(self.positive))
         if rows is not None and basis is not None:
-            tables = (getattr(row.posterior, "in_sample", row.posterior) for row in rows)
-            tables = [basis[0].about(one) if isinstance(one, TablePosterior) else None for one in tables]
+            tables = [(row, getattr(row.posterior, "in_sample", row.posterior)) for row in rows]
             rows = [
-                row._replace(posterior=one, metrics=estimates(one, *answered, more=basis[0].more))
-                for row, one in zip(rows, tables, strict=True)
-                if one is not None
+                row._replace(posterior=new, metrics=estimates(new, *answered, more=basis[0].more))
+                for row, new in (
+                    (row, basis[0].about(t)) for row, t in tables if isinstance(t, TablePosterior)
+                )
             ]
         metrics = {name: table.estimate(self._metric(name)) for name in self.metrics}
         return replace(self, target=target, posterior=table, metrics=metrics, what_if=rows, basis=basis,
@@ -269,14 +269,10 @@ class Evaluation(Answer):
         """Build the document of the result."""
         return evaluation_blocks(self, *self.views)
 
-    def page(self) -> Document:
-        """Build the document without rows of assumptions that were not fitted yet."""
-        return evaluation_blocks(self, self.what_if)
-
-    def brief(self) -> Document:
-        """Build the document without the rows of assumptions, which may have to be fitted first."""
-        document, there = evaluation_blocks(self), self.what_if or ()
-        return document if len(there) != 1 else document._replace(
+    def brief(self, *, page: bool = False) -> Document:
+        """Build the document without rows of assumptions, or with those that are fitted (`page`)."""
+        document, there = evaluation_blocks(self, self.what_if if page else ()), self.what_if or ()
+        return document if page or len(there) != 1 else document._replace(
             about=f"{document.about}; assumption: {there[0].sentence}")  # fmt: skip
 
     def __repr__(self) -> str:
@@ -287,7 +283,7 @@ class Evaluation(Answer):
 def evaluation_blocks(
     result: Evaluation, assumptions: Sequence[Assumption] | None = (), doubts: Sequence[str] = ()
 ) -> Document:
-    """Build the document, with rows of assumptions (None: how to get them) and warnings about their models."""
+    """Build the document; with rows of assumptions, and doubts on their models, or None: how to get them."""
     rows = {name: dist_row(dist, result.level) for name, dist in result.metrics.items()}
     kind = parts.interval_title(result.level, result.interval_kind)
     alone = [a.sentence for a in assumptions] if assumptions and len(assumptions) == 1 else []
