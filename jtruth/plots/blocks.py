@@ -89,7 +89,10 @@ def plot_result(
         if name not in _NO_ANSWERS and not isinstance(result, Answer):
             others = ", ".join((*_DISTRIBUTIONS, *_NO_ANSWERS))
             raise ValueError(f"a {name} cannot be plotted; answers can, and {others}")
-        drawn = _NO_ANSWERS[name](result) if name in _NO_ANSWERS else drawn_blocks(result.blocks())
+        if name in _NO_ANSWERS:
+            drawn = _NO_ANSWERS[name](result)
+        else:
+            drawn = drawn_blocks(result.blocks() if full or assumptions else result.brief(page=True))
         if not drawn:
             raise ValueError(f"this {name} has no number to plot")
         above, *below = drawn
