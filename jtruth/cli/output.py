@@ -39,8 +39,7 @@ def give(args: Any, document: Any, next: str = "") -> None:
     from jtruth.answers.terminal import terminal_text
 
     if not isinstance(document, Document):
-        paged = args.report_file is not None
-        document = document.blocks() if whole(args) else document.brief(page=paged)
+        document = document.blocks() if whole(args) else document.brief(page=args.report_file is not None)
     document, seed = document.more(next=next), getattr(args, "seed", None)
     if args.report_file is not None:
         made = (("command", shlex.join(["jtruth", *sys.argv[1:]])), ("seed", str(seed)))

@@ -288,6 +288,7 @@ def evaluation_blocks(
     kind = parts.interval_title(result.level, result.interval_kind)
     alone = [a.sentence for a in assumptions] if assumptions and len(assumptions) == 1 else []
     prior = parts.listed(result.classes, [f"{p:.3f}" for p in result.prior])
+    judge = one_judge.youden_words(result.posterior, result.verified, result.level)
     blocks: list[Block] = [
         *_metrics(result, rows, kind), _assumptions(result, assumptions), _confusion(result),
         parts.labeler_table(result.labelers, result.level,
@@ -296,7 +297,7 @@ def evaluation_blocks(
         block.warning_notes(tuple(dict.fromkeys((*result.warnings, *doubts)))),
         block.sentence_notes("advice", "What would narrow the intervals", result.advice, "do"),
         how(("method", result.method), ("target", f"{result.target}, {parts.ABOUT[result.target]}"),
-            ("interval", kind), ("judge", _youden(result)), ("assumption of the width", result.rests_on),
+            ("interval", kind), ("judge", judge), ("assumption of the width", result.rests_on),
             *(("assumption", text) for text in (*alone, *result.assumed)),
             ("class prior", prior)),
         facts_of(result, "method", "target", "level", "key", "num_samples", "num_labelers", "num_labels",
@@ -323,12 +324,6 @@ def _lines(result: Evaluation) -> tuple[str, ...]:
     worth = one_judge.worth_words(result.posterior, result.verified, called, result.classes, 1, result.level)
     words = one_judge.confusion_words(result.verified, result.classes)
     return first, f"{words} {worth}".strip()
-
-
-def _youden(result: Evaluation) -> str:
-    if result.verified is None:
-        return ""
-    return one_judge.youden_words(result.posterior, result.verified, result.level)
 
 
 def _other_target(result: Evaluation) -> dict[str, Any]:

@@ -63,6 +63,7 @@ def test_no_model_is_fitted_twice_and_a_page_or_a_picture_fits_none(case, monkey
     alone, title, asked = list(fitted), "Estimates under each assumption", "use report(path, full=True)"
     found.report(path)
     brief, (drawn,) = path.read_text(), found.plot().axes
+    assert len(found.require("accuracy >= .5").plot().axes) > 2
     assert fitted == alone == ["independent"] and print(found) is None and found._repr_html_()
     assert title in brief and "cannot tell whether labelers and classifier" in brief and asked in brief
     found.report(path, paper=True)

@@ -146,8 +146,7 @@ def what_if(data: Inputs, model: Model) -> tuple[tuple[parts.Assumption, ...], t
         with Progress(data.progress).reporting() as tell:  # one bar for all fits, also where a picture asks
             own = replace(data, normal=False, progress=tell)
             if model.fit is None or data.normal or data.missing:
-                effort = ANSWER_EFFORT._replace(pointwise=True)
-                fit = sampled(own, INDEPENDENT, data.key, effort)
+                fit = sampled(own, INDEPENDENT, data.key, ANSWER_EFFORT._replace(pointwise=True))
             else:
                 fit = with_rows(model.fit, own.own_labels(), **asked(own))
             listed = [entry for entry in entries(data) if entry.listed]
