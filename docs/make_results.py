@@ -53,7 +53,7 @@ An answer is the result of a question such as `jt.evaluate` or `jt.prevalence`. 
 | `answer.plot()` | a picture (needs the extra `plots`) |
 | `answer.to_dict()` | all numbers as plain Python, as in the JSON of a command |
 | `answer.to_frame()` | the main table as a data frame of pandas, polars or pyarrow |
-| `answer.report(path)` | an HTML page |
+| `answer.report(path)` | an HTML page; with `full=True` also the estimate under each assumption |
 
 A metric of an answer is an `Estimate`, which is a distribution and not a single number: `mean`, `sd`,
 `interval(0.95)`, `p_above(limit)`, `sample(key, n)`.

@@ -36,8 +36,8 @@ class Answer(ABC):
     def blocks(self) -> Document:
         """Build the document of the result."""
 
-    def brief(self) -> Document:
-        """Build the part of the document that a brief text shows."""
+    def brief(self, *, page: bool = False) -> Document:
+        """Build the part of the document that a brief text shows, or a page: what is computed already."""
         return self.blocks()
 
     def with_warnings(self, sentences: Iterable[str]) -> Any:
@@ -84,9 +84,12 @@ class Answer(ABC):
         """
         return answer_frame(self.blocks() if table else self.brief(), backend, table)
 
-    def report(self, path: str | PathLike, *, paper: bool = False) -> None:
-        """Write one HTML file with pictures; `paper`: for a supplement, with a reference, without advice."""
-        write_page(path, self.blocks(), paper=paper)
+    def report(self, path: str | PathLike, *, paper: bool = False, full: bool = False) -> None:
+        """Write one HTML file with pictures; `paper`: for a supplement, with a reference, without advice.
+
+        `full` adds what has to be fitted first: of an evaluation, the estimates under each assumption.
+        """
+        write_page(path, self.blocks() if full else self.brief(page=True), paper=paper)
 
     def _repr_html_(self) -> str:
         return notebook_html(self.brief())

@@ -85,9 +85,9 @@ class Gate(Answer):
         """Build the document of the result, with the verdict first."""
         return self._before(self.answer.blocks())
 
-    def brief(self) -> Document:
+    def brief(self, *, page: bool = False) -> Document:
         """Build its brief part, with the verdict first."""
-        return self._before(self.answer.brief())
+        return self._before(self.answer.brief(page=page))
 
     def _before(self, document: Document) -> Document:
         values_of = [item for block in document.blocks if isinstance(block, dict) for item in block.items()]

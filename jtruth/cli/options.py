@@ -180,8 +180,8 @@ BESIDE: dict[str, Option] = {  # columns of predictions and gold, where they hav
 OUTPUT: dict[str, Option] = {  # how much is printed, and where the answer goes
     "full": option("Print all tables and notes.", False, rich_help_panel=WRITTEN),
     "json_file": written("Also write JSON; - for standard output.", name="--json", rich_help_panel=WRITTEN),
-    "report_file": written("Write an HTML report; add --for paper for a supplement.", name="--report",
-                           rich_help_panel=WRITTEN),
+    "report_file": written("Write an HTML report; --full: all of it; --for paper: a supplement.",
+                           name="--report", rich_help_panel=WRITTEN),
     "page_for": option("", name="--for", hidden=True, callback=_reader),  # the help of --report names it
     # Nobody needs it who has a cache folder of his own, so `--help` leaves it to docs/large_data.md.
     "cache": option("", kind=Path, name="--compilation-cache", hidden=True, callback=_cache),

@@ -16,8 +16,8 @@ _DELAY = 1.0  # seconds before a bar appears
 
 
 def whole(args: Any) -> bool:
-    """Whether all of the answer is printed or written."""
-    return args.full or bool(args.json_file or args.report_file)
+    """Whether all of the answer is printed or written, also what has to be fitted for it."""
+    return args.full or args.json_file is not None
 
 
 def required(args: Any, answer: Any) -> Any:
@@ -39,7 +39,7 @@ def give(args: Any, document: Any, next: str = "") -> None:
     from jtruth.answers.terminal import terminal_text
 
     if not isinstance(document, Document):
-        document = document.blocks() if whole(args) else document.brief()
+        document = document.blocks() if whole(args) else document.brief(page=args.report_file is not None)
     document, seed = document.more(next=next), getattr(args, "seed", None)
     if args.report_file is not None:
         made = (("command", shlex.join(["jtruth", *sys.argv[1:]])), ("seed", str(seed)))

@@ -24,7 +24,7 @@ _PHRASES = (
     (r"\bnum_samples and num_warmup\b", "--samples and --warmup"),
     (r"; key (\d+)", r"; seed \1"),
     (r"\bsmooth=False\b", "--no-smooth"),
-    (r"\bsummary\(full=True\)", "--full"),
+    (r"\b(summary|report)\((path, )?full=True\)", "--full"),
     (r"\bto_dict\(\)$", "--json FILE"),
     (r" \(or set num_classes\)", ""),
     (r"bins=MergedBins\(15\)", "--merge-bins"),

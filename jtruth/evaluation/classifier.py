@@ -285,11 +285,9 @@ def _vouched(data: Inputs, model: Model) -> Evaluation:
 def _over_assumptions(data: Inputs, fit: JointPosterior, model: Model) -> Evaluation:
     """Predictive result: base estimates, widened by their errors on public data sets."""
     base, doubts = ranges.base_models(data, data.key, known={INDEPENDENT: fit})
-    if all(member.fit is None for member in base):
-        data.what_if = ranges.what_if(replace(data, normal=False))
-        if len(data.what_if[0]) == len(base):
-            none = methods.of_nothing(data, warnings=doubts)
-            return _answer(data, none, model, (), interval_kind=PREDICTIVE, what_if=())
+    if all(member.fit is None for member in base) and len(ranges.what_if(data, model)[0]) == len(base):
+        none = methods.of_nothing(data, warnings=doubts)
+        return _answer(data, none, model, (), interval_kind=PREDICTIVE, what_if=())
     table = PredictiveTable({one.name: one.posterior for one in base}, data.labelers_are)
     answer = Tested("bayes", table, None, float("nan"), (ONLY_GOLD, *doubts), *data.answered)
     labels = data.own_labels()

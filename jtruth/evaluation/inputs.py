@@ -4,7 +4,7 @@ Whole numbers, booleans and data frames are no log-likelihood: a label matrix re
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, TypedDict
 
@@ -125,7 +125,7 @@ class Inputs:
     key: Any = 0  # of JAX, as `as_key` makes it
     stated: Stated = 0  # the key as the user gave it
     progress: Progress | None = None
-    what_if: Any = None  # rows of assumptions and warnings, computed at the first access
+    what_if: dict = field(default_factory=dict)  # by `ranges.what_if`, for every copy of an answer
     normal: bool = False  # whether independent errors use a Gaussian approximation instead of sampling
 
     __repr__ = one_line

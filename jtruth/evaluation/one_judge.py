@@ -95,9 +95,9 @@ def worth_words(
     return f"{rate}true share is {round(100 * share.mean)} % [{low}, {high}]."
 
 
-def youden_words(table: TablePosterior, verified: Int[np.ndarray, "2 2"], level: float) -> str:
-    """Youden's index of a judge, in words."""
-    if not verified.any(axis=1).all():
+def youden_words(table: TablePosterior, verified: Int[np.ndarray, "2 2"] | None, level: float) -> str:
+    """Youden's index of a judge, in words; none where it is not known."""
+    if verified is None or not verified.any(axis=1).all():
         return ""
     slope = youden(table)
     values = (slope.mean, *slope.interval(level)[:2])

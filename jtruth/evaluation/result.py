@@ -31,6 +31,11 @@ from jtruth.testing.steps import FixedPoint
 
 _ORDER = ("accuracy", "recall", "specificity", "false_alarm_rate", "precision", "f1", "kappa", "mcc")
 _EQUAL = 0.0005  # two numbers that look the same in a table
+NOT_FITTED = (
+    "The labels alone cannot tell whether labelers and classifier make the same mistakes, and the estimates "
+    "depend on it. To add the estimate under each assumption, which takes some seconds, use "
+    "report(path, full=True)."
+)
 AS_VOTE = "Without verified labels, the best estimate is the majority-vote score."
 
 
@@ -84,10 +89,7 @@ class Evaluation(Answer):
         """These assumptions, and warnings about the models behind them."""
         if self.what_if is not None or self.basis is None:
             return tuple(self.what_if or ()), ()
-        data = self.basis[0]
-        if data.what_if is None:  # kept there, for every copy of this answer
-            data.what_if = ranges.what_if(replace(data, normal=False))
-        return data.what_if
+        return ranges.what_if(*self.basis)
 
     @property
     def accuracy(self) -> Estimate:
@@ -187,16 +189,16 @@ class Evaluation(Answer):
         return self._about(parts.POPULATION, NewSamples(self.posterior, self.key))
 
     def _about(self, target: str, table: TablePosterior) -> "Evaluation":
-        """The result for another target; assumptions that were not fitted yet are fitted again."""
-        basis = self.basis and (replace(self.basis[0], target=target, what_if=None), self.basis[1])
+        """The result for another target."""
+        basis = self.basis and (replace(self.basis[0], target=target), self.basis[1])
         rows, answered = self.what_if, (self.classes, self.classes.index(self.positive))
         if rows is not None and basis is not None:
-            tables = (getattr(row.posterior, "in_sample", row.posterior) for row in rows)
-            tables = [basis[0].about(one) if isinstance(one, TablePosterior) else None for one in tables]
+            tables = [(row, getattr(row.posterior, "in_sample", row.posterior)) for row in rows]
             rows = [
-                row._replace(posterior=one, metrics=estimates(one, *answered, more=basis[0].more))
-                for row, one in zip(rows, tables, strict=True)
-                if one is not None
+                row._replace(posterior=new, metrics=estimates(new, *answered, more=basis[0].more))
+                for row, new in (
+                    (row, basis[0].about(t)) for row, t in tables if isinstance(t, TablePosterior)
+                )
             ]
         metrics = {name: table.estimate(self._metric(name)) for name in self.metrics}
         return replace(self, target=target, posterior=table, metrics=metrics, what_if=rows, basis=basis,
@@ -267,10 +269,10 @@ class Evaluation(Answer):
         """Build the document of the result."""
         return evaluation_blocks(self, *self.views)
 
-    def brief(self) -> Document:
-        """Build the document without the rows of assumptions, which may have to be fitted first."""
-        document, there = evaluation_blocks(self), self.what_if or ()
-        return document if len(there) != 1 else document._replace(
+    def brief(self, *, page: bool = False) -> Document:
+        """Build the document without rows of assumptions, or with those that are fitted (`page`)."""
+        document, there = evaluation_blocks(self, self.what_if if page else ()), self.what_if or ()
+        return document if page or len(there) != 1 else document._replace(
             about=f"{document.about}; assumption: {there[0].sentence}")  # fmt: skip
 
     def __repr__(self) -> str:
@@ -279,13 +281,14 @@ class Evaluation(Answer):
 
 
 def evaluation_blocks(
-    result: Evaluation, assumptions: Sequence[Assumption] = (), doubts: Sequence[str] = ()
+    result: Evaluation, assumptions: Sequence[Assumption] | None = (), doubts: Sequence[str] = ()
 ) -> Document:
-    """Build the document, with rows of assumptions and warnings about their models."""
+    """Build the document; with rows of assumptions, and doubts on their models, or None: how to get them."""
     rows = {name: dist_row(dist, result.level) for name, dist in result.metrics.items()}
     kind = parts.interval_title(result.level, result.interval_kind)
-    alone = [a.sentence for a in assumptions] if len(assumptions) == 1 else []
+    alone = [a.sentence for a in assumptions] if assumptions and len(assumptions) == 1 else []
     prior = parts.listed(result.classes, [f"{p:.3f}" for p in result.prior])
+    judge = one_judge.youden_words(result.posterior, result.verified, result.level)
     blocks: list[Block] = [
         *_metrics(result, rows, kind), _assumptions(result, assumptions), _confusion(result),
         parts.labeler_table(result.labelers, result.level,
@@ -294,7 +297,7 @@ def evaluation_blocks(
         block.warning_notes(tuple(dict.fromkeys((*result.warnings, *doubts)))),
         block.sentence_notes("advice", "What would narrow the intervals", result.advice, "do"),
         how(("method", result.method), ("target", f"{result.target}, {parts.ABOUT[result.target]}"),
-            ("interval", kind), ("judge", _youden(result)), ("assumption of the width", result.rests_on),
+            ("interval", kind), ("judge", judge), ("assumption of the width", result.rests_on),
             *(("assumption", text) for text in (*alone, *result.assumed)),
             ("class prior", prior)),
         facts_of(result, "method", "target", "level", "key", "num_samples", "num_labelers", "num_labels",
@@ -321,12 +324,6 @@ def _lines(result: Evaluation) -> tuple[str, ...]:
     worth = one_judge.worth_words(result.posterior, result.verified, called, result.classes, 1, result.level)
     words = one_judge.confusion_words(result.verified, result.classes)
     return first, f"{words} {worth}".strip()
-
-
-def _youden(result: Evaluation) -> str:
-    if result.verified is None:
-        return ""
-    return one_judge.youden_words(result.posterior, result.verified, result.level)
 
 
 def _other_target(result: Evaluation) -> dict[str, Any]:
@@ -422,7 +419,9 @@ def _metrics(result: Evaluation, rows: Mapping[str, Row], kind: str) -> list[Blo
     return [*blocks, facts(metrics={name: rows[name] for name in rows if name in single})]
 
 
-def _assumptions(result: Evaluation, assumptions: Sequence[Assumption]) -> Block:
+def _assumptions(result: Evaluation, assumptions: Sequence[Assumption] | None) -> Block:
+    if assumptions is None:
+        return block.sentence_notes("", parts.BY_ASSUMPTION, [NOT_FITTED], "how")
     rows = [
         {"name": a.name, "sentence": a.sentence, "loo": a.loo,
          "metrics": {name: dist_row(dist, result.level) for name, dist in a.metrics.items()}}

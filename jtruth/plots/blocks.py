@@ -59,8 +59,7 @@ def plot_metrics(
     `ideal`: metric name -> true value; `assumptions`: fit and add the mean under each, as small marks below.
     """
     document = evaluation.blocks() if assumptions else evaluation.brief()
-    several = block_of(document, "assumptions") if assumptions else None
-    rows = [] if several is None else several.rows
+    rows = getattr(block_of(document, "assumptions"), "rows", ())
     ticks = {row["sentence"]: {m: dist["mean"] for m, dist in row["metrics"].items()} for row in rows}
     return _rows(*parts.dollars((block_of(document, "metrics"), ax, ideal or {}, ticks)))
 
@@ -86,10 +85,11 @@ def plot_result(
     elif name in _DISTRIBUTIONS:
         first, height = partial(_DISTRIBUTIONS[name], result), 4.2
     else:
-        if name not in _NO_ANSWERS and not isinstance(result, Answer):
+        made, whole = _NO_ANSWERS.get(name), full or assumptions
+        if made is None and not isinstance(result, Answer):
             others = ", ".join((*_DISTRIBUTIONS, *_NO_ANSWERS))
             raise ValueError(f"a {name} cannot be plotted; answers can, and {others}")
-        drawn = _NO_ANSWERS[name](result) if name in _NO_ANSWERS else drawn_blocks(result.blocks())
+        drawn = made(result) if made else drawn_blocks(result.blocks() if whole else result.brief(page=True))
         if not drawn:
             raise ValueError(f"this {name} has no number to plot")
         above, *below = drawn
@@ -108,21 +108,16 @@ def block_of(document: Document, name: str) -> Any:
 
 def drawn_blocks(document: Document) -> list[Any]:
     """Blocks that have a picture: tables of numbers, matrices, curves, checks with p-values."""
-    return [
-        one
-        for one in document.blocks
-        if isinstance(one, Matrix | Curve)
-        or (
-            isinstance(one, Table)
-            and not (one.sequence and len(one.rows) > _MOST_ROWS)  # a curve shows it
-            and any(_has(one, c, kind) for c in one.columns for kind in (int, float))
-        )
-        or (
-            isinstance(one, Notes)
-            and one.name == "checks"
-            and any(n.data["p_value"] is not None for n in one.items)
-        )
-    ]
+    return [one for one in document.blocks if _is_drawn(one)]
+
+
+def _is_drawn(block: Any) -> bool:
+    if isinstance(block, Table):
+        seen = block.sequence and len(block.rows) > _MOST_ROWS  # in a curve
+        return not seen and any(_has(block, c, kind) for c in block.columns for kind in (int, float))
+    if isinstance(block, Notes):
+        return block.name == "checks" and any(note.data["p_value"] is not None for note in block.items)
+    return isinstance(block, Matrix | Curve)
 
 
 def height_of(block: Drawn) -> float:
@@ -229,9 +224,7 @@ def _key_of_rows(ax: Axes, table: Table, bars: Sequence[Column], ticks: Sequence
         named = next((one.title for one in table.columns if one.name == table.cross), plain(table.cross))
         keys.append(parts.key("x", named, parts.ORANGE))
     keys += [parts.key("|", parts.TRUE, "black")] if ideal else []
-    lines = [
-        parts.key(_TICKS[j % 5], text, _TICK_COLORS[j % len(_TICK_COLORS)]) for j, text in enumerate(ticks)
-    ]
+    lines = [parts.key(_TICKS[j % 5], t, _TICK_COLORS[j % len(_TICK_COLORS)]) for j, t in enumerate(ticks)]
     if len(keys) + len(lines) > 1:
         parts.legend_above(ax, [*keys, *lines], columns=1 if lines else len(keys), title=table.title)
     else:
@@ -262,11 +255,7 @@ def _curve(block: Curve, ax: Axes | None) -> Axes:
     if block.diagonal:
         ax.plot([0, 1], [0, 1], color=parts.GREY, ls=":", lw=1)
     for k, (name, points) in enumerate(block.series.items()):
-        color, line, marker = (
-            parts.CYCLE[k % len(parts.CYCLE)],
-            parts.LINES[k % len(parts.LINES)],
-            parts.MARKERS[k % len(parts.MARKERS)],
-        )
+        color, line, marker = (some[k % len(some)] for some in (parts.CYCLE, parts.LINES, parts.MARKERS))
         x, y = (np.array(points[axis], float) for axis in ("x", "mean"))
         bands = ("low_all", "high_all", "whole curve", 0.15), ("low", "high", "each point", 0.35)
         for low, high, label, shade in bands:
@@ -295,24 +284,20 @@ def _curve(block: Curve, ax: Axes | None) -> Axes:
 def _checks(block: Notes, ax: Axes | None) -> Axes:
     """p-values on a logarithmic axis; verdicts account for all checks: one below .05 may fit."""
     ax, checks = parts.new_axes(ax, len(block.items)), [note.data for note in block.items]
-    verdicts: dict[str, None] = {}
+    marks: dict[str, tuple[str, str]] = {}
     for k, check in enumerate(checks):
         parts.note_row(ax, -k, check["verdict"])
         if check["p_value"] is not None:
-            verdicts[check["verdict"]] = None
-            parts.mark(
-                ax, max(check["p_value"], _LEAST_P), -k, *_MARKS.get(check["verdict"], ("x", parts.ORANGE))
-            )
+            marks[check["verdict"]] = mark = _MARKS.get(check["verdict"], ("x", parts.ORANGE))
+            parts.mark(ax, max(check["p_value"], _LEAST_P), -k, *mark)
     ax.axvline(0.05, color="black", ls=":")
     parts.name_rows(ax, [check["name"] for check in checks])
     ax.set_xscale("log")
     label = f"{block.title}\np-value ({_LEAST_P:g} or less at the edge); dotted: .05"
     ax.set(xlim=(0.5 * _LEAST_P, 1.5), ylim=(0.5 - max(len(checks), 1), 0.5), xlabel=label)
-    marks = {verdict: _MARKS.get(verdict, ("x", parts.ORANGE)) for verdict in verdicts}
     if marks:
-        parts.legend_above(
-            ax, [parts.key(shape, verdict, color) for verdict, (shape, color) in marks.items()]
-        )
+        keys = [parts.key(shape, verdict, color) for verdict, (shape, color) in marks.items()]
+        parts.legend_above(ax, keys)
     return ax
 
 

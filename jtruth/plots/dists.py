@@ -1,6 +1,7 @@
 """Posteriors of one metric (Su Figures 11, 18), in rows (10), or of two metrics as regions (12, 13, 18)."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -98,9 +99,8 @@ def _draw_stems(ax, estimate, visible, level, name, draws, color) -> None:
         drawn = draws[~np.isnan(draws)]
         nearest = np.abs(drawn[:, None] - values[None, :]).argmin(axis=1)
         share = np.bincount(nearest, minlength=values.size) / drawn.size
-        ax.bar(
-            values, share, np.diff(values).min(initial=np.inf), color=parts.GREY, alpha=0.35, label="draws"
-        )
+        width = np.diff(values).min(initial=np.inf)
+        ax.bar(values, share, width, color=parts.GREY, alpha=0.35, label="draws")
     intervals = estimate.region(level).intervals
     inside = np.any([(values >= low - 1e-12) & (values <= high + 1e-12) for low, high in intervals], axis=0)
     ax.vlines(values[~inside], 0, pmf[~inside], color=color, alpha=0.35, lw=2.5, label=name)
@@ -144,11 +144,8 @@ def plot_comparison(
             parts.note_row(ax, -row, f"{low:.3f} to {high:.3f} (range)")
         else:
             _number_row(ax, answer.mean if isinstance(answer, Estimate) else answer, row, color)
-    keys = [
-        parts.key("o", "mean"),
-        parts.key("^", "mode"),
-        Patch(color=parts.GREY, alpha=0.5, label=parts.percent(level)),
-    ]
+    shade = Patch(color=parts.GREY, alpha=0.5, label=parts.percent(level))
+    keys = [parts.key("o", "mean"), parts.key("^", "mode"), shade]
     keys += [parts.key("d", "the middle of a range")] if ranges else []
     keys += [parts.key("d", "without uncertainty")] if len(wide) + ranges < len(answers) else []
     if ideal is not None:
@@ -333,15 +330,11 @@ def plot_joints(
     level = check_level(evaluation.level)
     positive = evaluation.classes.index(evaluation.positive)
     pair = [named_metric(name, evaluation.classes, positive) for name in (first, second)]
-    joints, missing = {}, []
-    for part in evaluation.assumptions:
-        if part.posterior is None:
-            missing.append(part.sentence)
-            continue
-        try:
-            joints[part.sentence] = part.posterior.joint(*pair)
-        except ValueError:  # not identified
-            missing.append(part.sentence)
+    tables, joints = {part.sentence: part.posterior for part in evaluation.assumptions}, {}
+    for sentence, table in tables.items():
+        with suppress(ValueError):  # not identified
+            joints |= {} if table is None else {sentence: table.joint(*pair)}
+    missing = [sentence for sentence in tables if sentence not in joints]
     if not joints:
         raise ValueError("this answer has no joint distribution of its table; use plot_metrics")
     ax = parts.new_axes(ax)

@@ -1,5 +1,6 @@
 """The command line: printed text, written files, and exit codes."""
 
+import re
 import subprocess
 import sys
 
@@ -164,6 +165,30 @@ for sys.argv[1:] in ["--help"], ["evaluate", "--help"]:
     command = [sys.executable, "-c", code]
     done = subprocess.run(command, capture_output=True, text=True, cwd=pytestconfig.rootpath)
     assert done.returncode == 0 and done.stdout.count("Show this message") == 2, done.stderr
+
+
+def test_a_page_has_the_numbers_of_the_screen_and_with_full_each_assumption(run, small, monkeypatch):
+    from jtruth.evaluation.assumptions import registry
+
+    fitted, whole, path = [], registry.fit_joint, small / "page.html"
+
+    def counted(*arguments, **options):
+        fitted.append(options["dependence"])
+        return whole(*arguments, **options)
+
+    monkeypatch.setattr(registry, "fit_joint", counted)
+    words = ("evaluate", "labels.csv", "--predictions", "pred.csv", "--report", path)
+    code, out, err = run(*words, "--require", "accuracy >= .3", folder=small, full=False)
+    brief, number = path.read_text(), re.search(r"accuracy +(0\.\d+) \[(0\.\d+), (\d\.\d+)\]", out)
+    assert number and "{}&nbsp;[{},&nbsp;{}]".format(*number.groups()) in brief, (code, err)
+    assert fitted == ["independent"] and "takes some seconds, use --full." in brief
+    assert "if errors are independent" not in brief
+    code, out, _ = run(*words, folder=small)
+    page = path.read_text()
+    assert code == 0 and len(fitted) == 5 and len(set(fitted)) == 4  # each once for a command
+    assert "{}&nbsp;[{},&nbsp;{}]".format(*number.groups()) in page and number[0].split()[-1] in out
+    assert "if errors are independent" in page and "Estimates under each assumption" in out
+    assert "use --full" not in page
 
 
 def test_a_page_to_forward_says_how_it_was_made(run, small):

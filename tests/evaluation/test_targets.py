@@ -47,6 +47,54 @@ def test_new_samples_are_the_counts_of_these_with_the_error_of_drawing_them(case
     ]
 
 
+def test_no_model_is_fitted_twice_and_a_page_or_a_picture_fits_none(case, monkeypatch, tmp_path):
+    """A page shows the numbers of the screen; `full` adds each other assumption, fitted once for all."""
+    from jtruth.evaluation.assumptions import registry
+
+    fitted, whole = [], registry.fit_joint
+
+    def counted(*arguments, **options):
+        fitted.append(options["dependence"])
+        return whole(*arguments, **options)
+
+    monkeypatch.setattr(registry, "fit_joint", counted)
+    (y_pred, labels, _), path = case, tmp_path / "page.html"
+    found = jt.evaluate(y_pred, labels, key=7)
+    alone, title, asked = list(fitted), "Estimates under each assumption", "use report(path, full=True)"
+    found.report(path)
+    brief, (drawn,) = path.read_text(), found.plot().axes
+    assert len(found.require("accuracy >= .5").plot().axes) > 2
+    assert fitted == alone == ["independent"] and print(found) is None and found._repr_html_()
+    assert title in brief and "cannot tell whether labelers and classifier" in brief and asked in brief
+    found.report(path, paper=True)
+    assert (
+        title in (paper := path.read_text()) and "make the same mistakes, and" in paper and asked not in paper
+    )
+    assert not any(entry.sentence in brief for entry in registry.ASSUMPTIONS.values())
+    found.with_warnings(["Look."]).report(path, full=True)
+    models = [row["name"] for row in found.to_dict()["assumptions"] if row["name"] != "majority_vote"]
+    assert sorted(fitted) == sorted(models) and len(models) == 4  # independent errors are those of the answer
+    page, marks = path.read_text(), found.plot(assumptions=True).axes[0].lines
+    assert len(marks) >= len(drawn.lines) + 5 * len(found.metrics) and asked not in page
+    for row in found.assumptions:
+        assert row.sentence in page and f"{row.metrics['recall'].mean:.3f}" in page
+    for name, dist in found.metrics.items():
+        low, high = dist.interval(0.95)
+        text = f"{dist.mean:.3f}&nbsp;[{low:.3f},&nbsp;{high:.3f}]"
+        assert text in brief and text in page and f"{dist.mean:.3f} [{low:.3f}, {high:.3f}]" in str(found), (
+            name
+        )
+    here = found.in_sample.assumptions
+    assert [row.name for row in here] == [row.name for row in found.assumptions]
+    new, old = (next(row for row in rows if row.name == "independent") for rows in (found.assumptions, here))
+    np.testing.assert_array_equal(old.posterior.counts, found.basis[1].fit.counts)
+    assert old.metrics["recall"].sd < new.metrics["recall"].sd and len(fitted) == 4
+    given = jt.evaluate(y_pred, labels, gold=np.where(np.arange(80) < 30, case[2], -1))
+    seen = len(fitted)
+    given.report(path)
+    assert "verified labels only" in path.read_text() and len(fitted) == seen  # those are part of the answer
+
+
 def test_refused_where_it_cannot_be_had(case):
     y_pred, labels, _ = case
     known = {"noise": jt.noise.Symmetric(0.2, 2), "prior": [0.5, 0.5]}

@@ -12,7 +12,8 @@ from jtruth.latent.infer import kernel, normal
 from jtruth.latent.model import LatentModel, Observed, Raters
 from jtruth.latent.rows import gold_offset, label_columns, prediction_columns
 from jtruth.learning import fit_joint
-from jtruth.learning.joint.inputs import DirichletPriors
+from jtruth.learning.joint.inputs import WEAK_PRIORS, DirichletPriors
+from jtruth.learning.joint.posterior import with_rows
 from tests.learning.crowds import dirichlet_multinomial
 
 LAW, SAMPLED = STANDARD._replace(normal=True), STANDARD._replace(normal=False)
@@ -176,6 +177,23 @@ def test_pointwise_terms_are_those_of_the_draws():
     wanted = np.logaddexp.reduce(joint, axis=2).mean(axis=0)
     found = rows.log_p.reshape(-1, rows.log_p.shape[2])[:, rows.row_of_sample].mean(axis=0)
     np.testing.assert_allclose(found, wanted, atol=0.02)
+
+
+@pytest.mark.parametrize(("labelers", "known"), [(3, 0), (3, 20), (61, 0)])
+def test_a_fit_knows_its_pointwise_terms_afterwards(labelers, known):
+    """Of weighed draws and (61 labelers) of Gibbs, with gaps, known classes and a known prior."""
+    labels, y_pred, y = crowd(80 if labelers > 3 else 300, labelers, 2, 9)
+    z, gold = labels.to_matrix(), np.where(np.arange(len(y)) < known, y, -1) if known else None
+    z[1::7, 1] = -1
+    seen, prior = Labels.from_matrix(z, 2), np.array([0.3, 0.7]) if known else None
+    how = {"y_pred": y_pred, "gold": gold, "prior": prior, "priors": WEAK_PRIORS}
+    effort = STANDARD._replace(max_sweeps=800, normal=False if labelers > 3 else None)
+    asked, alone = (fit_joint(seen, key=4, effort=effort._replace(pointwise=p), **how) for p in (True, False))
+    assert alone.pointwise is None and (alone.evidence is None) == (labelers > 3)
+    found, wanted = with_rows(alone, seen, **how).pointwise, asked.pointwise
+    np.testing.assert_allclose(found.log_p, wanted.log_p, atol=2e-6 * labelers)
+    np.testing.assert_array_equal(found.row_of_sample, wanted.row_of_sample)
+    assert found.relative_ess == pytest.approx(wanted.relative_ess, rel=1e-4)
 
 
 @pytest.mark.slow

@@ -21,7 +21,7 @@ from jtruth._random import Key, host_rng
 from jtruth._validation import present
 from jtruth.evaluation import parts
 from jtruth.evaluation.assumptions.model_error import OVERALL, dists_of
-from jtruth.evaluation.assumptions.registry import INDEPENDENT, Entry, entries, sampled, tables_in
+from jtruth.evaluation.assumptions.registry import INDEPENDENT, Entry, asked, entries, sampled, tables_in
 from jtruth.evaluation.checks.label_sets import with_classifier
 from jtruth.evaluation.checks.of_labels import by_number
 from jtruth.evaluation.inputs import Inputs, Model
@@ -29,7 +29,7 @@ from jtruth.evaluation.inputs import Progress as Report
 from jtruth.labels import Labels
 from jtruth.latent import STANDARD, Effort, Progress, TooLarge
 from jtruth.learning import Smoothing, fit_dawid_skene
-from jtruth.learning.joint.posterior import JointPosterior
+from jtruth.learning.joint.posterior import JointPosterior, with_rows
 from jtruth.stats.draws import DrawsEstimate
 from jtruth.stats.estimates import Estimate
 from jtruth.stats.loo import LeaveOneOut, psis_loo, sum_and_error
@@ -140,16 +140,22 @@ def loo_of(members: list[parts.Assumption]) -> list[Mapping[str, float] | None]:
     return rows
 
 
-def what_if(data: Inputs) -> tuple[tuple[parts.Assumption, ...], tuple[str, ...]]:
-    """Rows of all listed assumptions, and warnings; independent errors use the draws of the result."""
-    effort = ANSWER_EFFORT._replace(pointwise=True)
-    with Progress(data.progress).reporting() as tell:  # one bar for all fits, also where a picture asks
-        data = replace(data, progress=tell)
-        alone = sampled(data, INDEPENDENT, data.key, effort)
-        listed = [entry for entry in entries(data) if entry.listed]
-        answers, doubts = members(listed, data, data.key, known={INDEPENDENT: alone}, pointwise=True)
-    rows = (row(member, data, loo) for member, loo in zip(answers, loo_of(answers), strict=True))
-    return tuple(rows), tuple(doubts)
+def what_if(data: Inputs, model: Model) -> tuple[tuple[parts.Assumption, ...], tuple[str, ...]]:
+    """Rows of all listed assumptions, and warnings; fitted once for all targets, and kept in the input."""
+    if "fits" not in data.what_if:
+        with Progress(data.progress).reporting() as tell:  # one bar for all fits, also where a picture asks
+            own = replace(data, normal=False, progress=tell)
+            if model.fit is None or data.normal or data.missing:
+                fit = sampled(own, INDEPENDENT, data.key, ANSWER_EFFORT._replace(pointwise=True))
+            else:
+                fit = with_rows(model.fit, own.own_labels(), **asked(own))
+            listed = [entry for entry in entries(data) if entry.listed]
+            answers, doubts = members(listed, own, data.key, known={INDEPENDENT: fit}, pointwise=True)
+        data.what_if["fits"] = list(zip(answers, loo_of(answers), strict=True)), tuple(doubts)
+    if data.target not in data.what_if:
+        fits, doubts = data.what_if["fits"]
+        data.what_if[data.target] = tuple(row(member, data, loo) for member, loo in fits), doubts
+    return data.what_if[data.target]
 
 
 def joint_model(data: Inputs) -> Model:

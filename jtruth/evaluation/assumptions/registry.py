@@ -49,17 +49,19 @@ def sampled(
     data: Inputs, model: str | Build, key: Key, effort: Effort, share: float | None = None
 ) -> JointPosterior:
     """`fit_joint` of this input; `share` of dependent samples, if it is fixed (`sensitivity`)."""
-    labels, judged = data.own_labels(), data.num_symbols > 1
-    y_pred, concentration = (data.y_pred, data.symbols) if judged else (None, None)
-    effort = effort._replace(normal=(data.normal and model == INDEPENDENT) or None)
-    return fit_joint(
-        labels, y_pred=y_pred, gold=data.some_gold, prior=data.prior,
-        priors=DirichletPriors(classifier_concentration=concentration,
-                               shares="by_number" if data.missing else "one",
-                               num_symbols=None if concentration is None else concentration.shape[1]),
-        dependence=model if share is None else fixed_share(model, share), key=key,
-        effort=effort._replace(progress=Progress(data.progress)),
-    )  # fmt: skip
+    normal = (data.normal and model == INDEPENDENT) or None
+    effort = effort._replace(normal=normal, progress=Progress(data.progress))
+    built = model if share is None else fixed_share(model, share)
+    return fit_joint(data.own_labels(), **asked(data), dependence=built, key=key, effort=effort)
+
+
+def asked(data: Inputs) -> dict[str, Any]:
+    """What `fit_joint` is given of this input beside the labels."""
+    y_pred, concentration = (data.y_pred, data.symbols) if data.num_symbols > 1 else (None, None)
+    shares = "by_number" if data.missing else "one"
+    symbols = None if concentration is None else concentration.shape[1]
+    priors = DirichletPriors(classifier_concentration=concentration, shares=shares, num_symbols=symbols)
+    return {"y_pred": y_pred, "gold": data.some_gold, "prior": data.prior, "priors": priors}
 
 
 def tables_in(fit: JointPosterior, data: Inputs) -> Any:

@@ -178,6 +178,19 @@ def fit_joint(
     return posterior._replace(pointwise=fit.of_gibbs(model, observed, run.large))
 
 
+def with_rows(found: JointPosterior, labels: Labels, **asked: Any) -> JointPosterior:
+    """A fit of a classifier's independent errors, with log p(one sample | draw) from draws that it has.
+
+    `asked` are y_pred, gold, prior and priors as it was fitted; not with class priors by number of labels.
+    """
+    built, _, observed, _ = laid_out(labels, build=named_model("independent")[0], **asked)
+    chains, draw = int(found.chain[-1]) + 1, found.matrix_draw
+    classifier = present(found.classifier, "the classifier's matrix")[draw][:, None]
+    large = {"pi": found.prior[draw], "raters0": found.matrices, "raters1": classifier}
+    large = {name: a.reshape(chains, -1, *a.shape[1:]) for name, a in large.items()}
+    return found._replace(pointwise=fit.of_gibbs(built.model, observed, large))
+
+
 def laid_out(
     labels: Labels,
     y_pred: Any,
