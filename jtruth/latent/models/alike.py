@@ -130,7 +130,7 @@ class RowCounts(NamedTuple):
     right: np.ndarray  # (R,)
     is_right: np.ndarray  # (1, R, symbols)
     member: np.ndarray  # (R, families) one-hot
-    counts: Any  # (chains, R, symbols), 0 at the right symbol
+    counts: Any  # (chains, R, symbols), 0 at the right symbol where there are more than two
     hits: Any  # (chains, R) counts of the right symbol
     misses: Any  # (chains, R)
     where: tuple[np.ndarray, ...]  # chain, row and symbol: of the wrong counts above 0, or of all if traced
@@ -146,9 +146,13 @@ def row_counts(alike: Alike, counts: Any) -> RowCounts:
     family, right = alike.family.ravel(), np.tile(alike.right, raters)
     is_right = np.arange(symbols) == right[None, :, None]
     every = counts.reshape(chains, -1, symbols)
-    rest = xp.where(is_right, 0.0, every)
     hits = every[:, np.arange(family.size), right]
     member = np.eye(alike.num_families)[family]
+    if symbols == 2:  # one wrong symbol: there is no pattern
+        misses = every[:, np.arange(family.size), 1 - right]
+        data = RowCounts(alike, family, right, is_right, member, every, hits, misses, (), misses)
+        return data._replace(tallies=_tallies(data)) if xp is np else data
+    rest = xp.where(is_right, 0.0, every)
     where = np.nonzero(rest) if xp is np else tuple(np.ogrid[:chains, : family.size, :symbols])
     wrong, misses = (rest[where], across(np.add, rest)) if xp is np else (rest, rest.sum(axis=2))
     data = RowCounts(alike, family, right, is_right, member, rest, hits, misses, where, wrong)
@@ -158,29 +162,29 @@ def row_counts(alike: Alike, counts: Any) -> RowCounts:
 def _tallies(data: RowCounts) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
     """How often each count occurs, if they are few: see `RowCounts`."""
     (chains, size), families = data.hits.shape, data.alike.num_families
+    both = data.hits + data.misses
+    if both.max(initial=0) * families > size or (data.alike.family != data.alike.family[0]).any():
+        return ()
     group, shape = np.arange(chains)[:, None] * families + data.family, (chains, families)
-    made = [_tally(group, n, shape) for n in (data.hits, data.misses, data.hits + data.misses)]
+    made = [_tally(group, n, shape) for n in (data.hits, data.misses, both)]
     if data.alike.log_share.size > 2:
         (chain, row, symbol), rows = data.where, data.alike.family.shape[1]
         shape = chains, rows, data.alike.log_share.size
         made.append(_tally(np.ravel_multi_index((chain, row % rows, symbol), shape), data.wrong, shape))
-    few = sum(values.size for values, _ in made[:3]) * families < 2 * size
-    return tuple(made) if few and (data.alike.family == data.alike.family[0]).all() else ()
+    return tuple(made)
 
 
 def _tally(group: np.ndarray, counts: np.ndarray, shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
     whole = counts.astype(np.int64)
-    occurs = np.bincount(whole.ravel(), minlength=1) > 0
-    values = np.flatnonzero(occurs)
-    place = (np.cumsum(occurs) - 1)[whole] + group * values.size
-    number = np.bincount(place.ravel(), minlength=int(np.prod(shape)) * values.size)
-    return values, number.reshape(*shape, values.size)
+    most = int(whole.max(initial=0)) + 1
+    number = np.bincount((whole + group * most).ravel(), minlength=int(np.prod(shape)) * most)
+    return np.arange(most), number.reshape(*shape, most)
 
 
 def _log_gamma(of: np.ndarray, tally: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
     """Sum of log Gamma(of + count) over a tally."""
     values, number = tally
-    return (gammaln(of[..., None] + values) * number).sum(axis=-1)
+    return np.einsum("...k,...k->...", gammaln(of[..., None] + values), number)
 
 
 def move(data: RowCounts, state: Any, rng: Any) -> Any:
