@@ -67,17 +67,16 @@ class Fit(NamedTuple):
         ends = np.array([betaincinv(np.maximum(a, 1e-300), np.maximum(b, 1e-300), p) for p in tails])
         return np.where(a > 0, np.where(b > 0, ends, 1.0), 0.0)
 
-    def accuracy_interval(self, level: float = 0.95) -> Float[np.ndarray, "labelers *domains 2"]:
-        """Shortest interval of each labeler's accuracy, in each domain where there are several.
+    def accuracy_interval(self, level: float = 0.95) -> Float[np.ndarray, "labelers 2"]:
+        """Shortest interval of each labeler's accuracy.
 
         Raises:
-            ValueError: another method than `fit_hierarchical` and `fit_domains`.
+            ValueError: another method than `fit_hierarchical`.
         """
         if "posterior" not in self.own:
-            raise ValueError("this fit has no draws of accuracies; use fit_hierarchical or fit_domains")
+            raise ValueError("this fit has no draws of accuracies; use fit_hierarchical")
         draws = self.own["posterior"].labeler_accuracy
-        ends = np.array([DrawsEstimate(column).interval(level) for column in draws.T])
-        return ends.reshape(*self.own["accuracy"].shape, 2)
+        return np.array([DrawsEstimate(column).interval(level) for column in draws.T])
 
     def noise_model(self) -> Any:
         """A model of `jtruth.noise`: matrices, else difficulties and fallibilities, else accuracies.
@@ -178,10 +177,10 @@ def first_guess(labels: Labels, known: np.ndarray | None, trust: np.ndarray | No
     return shares if known is None else clamp(shares, known)
 
 
-def soft_counts(labels: Labels, p: np.ndarray, num_labelers: int | None = None) -> np.ndarray:
+def soft_counts(labels: Labels, p: np.ndarray) -> np.ndarray:
     """(labelers, true classes, labels) expected labels, by class probabilities `p` (samples, classes)."""
     sample, labeler, label = labels.entries()
-    return counts_of_labels(p[sample], labeler, label, num_labelers or labels.num_labelers)
+    return counts_of_labels(p[sample], labeler, label, labels.num_labelers)
 
 
 def counts_of_labels(

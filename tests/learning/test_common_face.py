@@ -12,15 +12,7 @@ import numpy as np
 import pytest
 
 from jtruth.labels import Labels
-from jtruth.learning import (
-    Fit,
-    begin_stream,
-    fit_domains,
-    fit_joint,
-    fit_known_classes,
-    fit_sequential,
-    update,
-)
+from jtruth.learning import Fit, begin_stream, fit_joint, fit_known_classes, update
 from jtruth.learning.methods import METHODS, fit_majority_vote, method_called
 from jtruth.noise import NoiseModel
 from tests.learning.crowds import from_matrix, simulate
@@ -137,8 +129,6 @@ BAD_PRIORS = {
 
 ZEROS = np.zeros(SIZE, int)
 OTHERS = {  # learners that are no consensus method of the table
-    "sequential": lambda labels, **given: fit_sequential(labels, np.arange(SIZE * LABELERS), **given),
-    "domains": lambda labels, **given: fit_domains(labels, ZEROS, **given),
     "known_classes": lambda labels, **given: fit_known_classes(labels, **({"gold": ZEROS} | given)),
     "joint": fit_joint,
 }
