@@ -11,7 +11,6 @@ from jtruth.learning.em.matrices import dawid_skene_em
 from jtruth.learning.em.streaming import (
     Stream,
     begin_stream,
-    close,
     read_stream,
     stream_of_table,
     update,
@@ -24,7 +23,7 @@ from jtruth.learning.known_classes import check_consistency, fit_known_classes
 from jtruth.learning.methods import METHODS
 from jtruth.learning.minimax_entropy import fit_minimax_entropy
 from jtruth.learning.modes import fit_difficulty_fallibility, fit_glad, fit_welinder
-from jtruth.learning.predicted import fit_confident, fit_noise_layer, prune
+from jtruth.learning.predicted import fit_confident, fit_noise_layer
 from jtruth.learning.spectral import fit_kos, fit_label_model
 
 if TYPE_CHECKING:
@@ -32,12 +31,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "METHODS", "DirichletPriors", "Fit", "LabelColumns", "LabelerDraws", "Rows",
-    "Smoothing", "Stream", "begin_stream", "check_consistency", "close",
+    "Smoothing", "Stream", "begin_stream", "check_consistency",
     "columns_from_labels",
     "columns_from_matrix", "dawid_skene_em", "fit_confident", "fit_dawid_skene",
     "fit_difficulty_fallibility", "fit_glad", "fit_hierarchical", "fit_joint",
     "fit_known_classes", "fit_kos", "fit_label_model", "fit_minimax_entropy", "fit_noise_layer",
-    "fit_nuts", "fit_one_coin", "fit_welinder", "joint_model", "prune", "read_stream",
+    "fit_nuts", "fit_one_coin", "fit_welinder", "joint_model", "read_stream",
     "stream_of_table", "update", "write_stream",
 ]  # fmt: skip
 

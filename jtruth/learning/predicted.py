@@ -31,7 +31,6 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 from scipy.special import softmax
 
-from jtruth import _validation as check
 from jtruth._arrays import safe_log
 from jtruth._host import cross_table, diagonal_rows, log, vote_shares
 from jtruth._random import as_key, host_rng, seeded
@@ -41,7 +40,6 @@ from jtruth.labels import Labels
 from jtruth.learning._fit import Fit, check_steps, clamp, gold_and_prior
 from jtruth.learning.em import algorithm as em
 
-RULES = ("argmax", "off_diagonal", "class", "noise_rate", "both")
 _JUDGED = 0.02  # share of the slope's error that must be left once psi is fitted
 _POWERS, _LEAST = np.geomspace(1.0, 7.0, 10), 1e-9  # of `sharpened`; the least probability that it takes
 _UNFIT = 3.0  # |slope| from which the probabilities do not fit: 27 of 10 000 that do
@@ -126,56 +124,6 @@ def fit_confident(labels: Labels, probabilities: Any, *, gold: Any = None) -> Fi
     own = {"matrices": matrix[None], "expected_wrong": wrong, **confident}
     doubts = tuple(_doubts_of_counts(confident, labels, by_label))
     return Fit(joint.sum(axis=1), posterior, float("nan"), True, 1, doubts, own)
-
-
-def prune(labels: Labels, probabilities: Any, fit: Fit, rule: str = "both") -> Int[np.ndarray, " found"]:
-    """Which labels to take out, the least believable first: the five rules of section 3.2.
-
-    Args:
-        labels, probabilities: those of the fit.
-        fit: of `fit_confident`.
-        rule: "argmax", where the most probable class is another (C_confusion); "off_diagonal", the samples
-            counted off the diagonal of the confident joint; "class", of each label as many as the joint calls
-            wrong, the least probable first (PBC); "noise_rate", for each pair of label and other class as
-            many as in the joint, by the margin between the two (PBNR); "both" of the last two (C+NR).
-
-    Returns:
-        Samples. Numbers are rounded to whole labels; ties go to the sample that comes first.
-    """
-    check.choose("rule", rule, RULES)
-    label, q, _ = one_label(labels, probabilities, None)
-    if fit.confident.shape != label.shape or fit.prior.size != q.shape[1]:
-        raise ValueError(
-            f"this fit is of {fit.confident.size} samples and {fit.prior.size} classes; the labels have "
-            f"{label.size} and {q.shape[1]}: give the labels and probabilities that were fitted"
-        )
-    own = q[np.arange(label.size), label]
-    if rule == "argmax":
-        found = q.max(axis=1) > own
-    elif rule == "off_diagonal":
-        found = (fit.confident >= 0) & (fit.confident != label)
-    else:
-        numbers = np.rint(fit.joint * label.size).astype(int)
-        classes = range(q.shape[1])
-        by_class, by_rate = np.zeros((2, label.size), bool)
-        for k in classes:
-            wrong = numbers[:, k].sum() - numbers[k, k]
-            by_class |= _lowest(own, label == k, int(wrong))
-            for c in classes:
-                by_rate |= _lowest(q[:, k] - q[:, c], label == k, int(numbers[c, k]) * (c != k))
-        found = {"class": by_class, "noise_rate": by_rate, "both": by_class & by_rate}[rule]
-    score = own - np.where(np.arange(q.shape[1])[None, :] == label[:, None], -np.inf, q).max(axis=1)
-    rank = score if rule == "noise_rate" else own
-    order = np.flatnonzero(found)
-    return order[np.argsort(rank[order], kind="stable")]
-
-
-def _lowest(score: np.ndarray, among: np.ndarray, number: int) -> np.ndarray:
-    """So many samples of lowest score among some; ties go to the first."""
-    mine = np.flatnonzero(among)
-    lowest = np.zeros(score.size, bool)
-    lowest[mine[np.argsort(score[mine], kind="stable")[:number]]] = True
-    return lowest
 
 
 def _doubts_of_counts(confident: Any, labels: Labels, by_label: np.ndarray) -> Any:
