@@ -151,6 +151,12 @@ def noise_layer(data: em.LongForm, settings: Any) -> em.Model:
     return em.of_probabilities(joint, (pseudo,))
 
 
+def _one_each(label: np.ndarray) -> em.LongForm:
+    """One label of each sample, by one labeler, as EM reads it."""
+    ones, none = np.ones(label.size), np.zeros(label.size, np.int32)
+    return em.LongForm(np.arange(label.size, dtype=np.int32), none, label, ones, none - 1, ones)
+
+
 @partial(jax.jit, static_argnames="max_steps")
 def _replicates(data, weights, start, settings, *, max_steps, tol):
     """(psi, slope, converged) of each row of weights."""
@@ -221,8 +227,7 @@ def fit_noise_layer(
     added, start = diagonal_rows(classes, pseudo, pseudo), diagonal_rows(classes, 0.8, 0.2)
     rng = host_rng(as_key(key), "noise layer bootstrap")
     weights = rng.multinomial(size, np.full(size, 1 / size), num_bootstrap).astype(np.float64)
-    none, free, steps = np.zeros(size, np.int32), np.full(size, -1, np.int32), {"max_steps": max_steps}
-    data = em.LongForm(np.arange(size, dtype=np.int32), none, label, np.ones(size), free, np.ones(size))
+    data, steps = _one_each(label), {"max_steps": max_steps}
     settings, prior = (q, added), np.full(classes, 1 / classes)
     best = em.run(noise_layer, data, (start, prior), settings, prior, tol=tol, **steps)
     begin, (posterior, _, log_likelihood) = best.params, best.kept
@@ -252,9 +257,7 @@ def sharpened(labels: Labels, probabilities: Any) -> Float[np.ndarray, "samples 
     True
     """
     label, q, _ = one_label(labels, probabilities, None)
-    size, classes = q.shape
-    none, free = np.zeros(size, np.int32), np.full(size, -1, np.int32)
-    data = em.LongForm(np.arange(size, dtype=np.int32), none, label, np.ones(size), free, np.ones(size))
+    data, classes = _one_each(label), q.shape[1]
     added, start = diagonal_rows(classes, 1.0, 1.0), diagonal_rows(classes, 0.8, 0.2)
     even, tried = np.full(classes, 1 / classes), []
     for power in _POWERS:

@@ -78,12 +78,6 @@ class Stream(NamedTuple):
         labels = CodedPatterns(codes, length, length).labels(len(self.workers), len(self.classes))
         return labels.with_names(tasks=self.tasks, workers=self.workers, classes=self.classes)
 
-    def noise_model(self) -> Any:
-        """The matrices as `jtruth.noise.ConfusionMatrices`."""
-        from jtruth.noise import ConfusionMatrices
-
-        return ConfusionMatrices(self.matrices)
-
 
 def begin_stream(
     labels: Labels, *, smoothing: Smoothing = MAXIMUM_LIKELIHOOD, when: np.ndarray | None = None,
@@ -166,8 +160,7 @@ def stream_of_table(
 
     Returns:
         A stream whose samples have no names: `tasks` and `class_posterior` are empty. Its warnings include
-            the
-        notes of `Labels.from_frame`.
+        the notes of `Labels.from_frame`.
 
     Raises:
         ValueError: a table in memory, and what `Labels.from_frame` refuses.
