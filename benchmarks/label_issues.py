@@ -164,8 +164,7 @@ import numpy as np
 
 import jtruth as jt
 from jtruth.cleaning import layer_draws, posterior_draws, shared_confusion, suspicious_labels
-from jtruth.learning import fit_confident, fit_dawid_skene, fit_joint, fit_noise_layer, prune
-from jtruth.learning.predicted import RULES
+from jtruth.learning import fit_confident, fit_dawid_skene, fit_joint, fit_noise_layer
 
 CLEANLAB = """
 import sys, json, numpy as np
@@ -189,12 +188,6 @@ else:
     out["counts"] = joint.T.tolist(); out["thresholds"] = count.get_confident_thresholds(z, q).tolist()
     out["joint"] = count.estimate_joint(z, q).T.tolist()
     out["calibrated"] = count.compute_confident_joint(z, q).T.tolist()
-    names = dict(zip(("argmax", "off_diagonal", "class", "noise_rate", "both"), (
-        "predicted_neq_given", "confident_learning", "prune_by_class", "prune_by_noise_rate", "both")))
-    for mine, theirs in names.items():
-        out[mine] = np.flatnonzero(filter.find_label_issues(z, q, filter_by=theirs, n_jobs=1)).tolist()
-    out["order"] = filter.find_label_issues(
-        z, q, filter_by="both", n_jobs=1, return_indices_ranked_by="self_confidence").tolist()
     for score in ("self_confidence", "normalized_margin"):
         out[score] = rank.get_label_quality_scores(z, q, method=score).tolist()
 json.dump(out, open(sys.argv[2], "w"))
@@ -268,9 +261,6 @@ def single(name, labels, q, sets, python):
         print(f"  expected number: noise layer {found.expected:.1f} {ends}, "
               f"confident joint {confident.expected_wrong:.1f}; slope {layer.slope:+.1f}")  # fmt: skip
         print(f"  expected/found, by p(wrong)  {calibration(p, wrong)}")
-        for rule in RULES:
-            mine = prune(labels, q, confident, rule)
-            print(f"    {rule:13s} {mine.size:5d} taken out, {wrong[mine].sum():4d} of them wrong")
     print("  " + " ".join(layer.warnings))
     if theirs:
         same(confident, theirs, labels, q)
@@ -284,13 +274,6 @@ def same(confident, theirs, labels, q):
     joint = np.abs(np.array(theirs["joint"]) - confident.joint).max()
     print(f"  confident joint: {np.abs(counts).sum():.0f} of {confident.counts.sum():.0f} counts differ")
     print(f"  joint differs by {joint:.1e}, calibrated counts by {whole:.2f}")
-    for rule in RULES:
-        here, other = set(prune(labels, q, confident, rule).tolist()), set(theirs[rule])
-        alone = f"jtruth alone {len(here - other)}, cleanlab alone {len(other - here)}"
-        print(f"    {rule:13s} {alone}, both {len(here & other)}")
-    order = [i for i in prune(labels, q, confident, "both").tolist() if i in set(theirs["order"])]
-    equal = order == [i for i in theirs["order"] if i in order]
-    print(f"  ranking of those both name: {'equal' if equal else 'differs'}")
 
 
 def mnist(folder, python):

@@ -1,6 +1,6 @@
 """Streams of labels and `--fast`: time, memory, and coverage.
 
-Run: python -m benchmarks streaming [times|closing|coverage]
+Run: python -m benchmarks streaming [times|coverage]
 T = 100 labelers of accuracy .6 to .95, C = 4, five labels a sample, float64, data from fixed seeds.
 
 Measured: 2 shared cores of an AMD EPYC under other load, Python 3.11, jax 0.10.2. One run of `times`:
@@ -8,7 +8,6 @@ Measured: 2 shared cores of an AMD EPYC under other load, Python 3.11, jax 0.10.
                                              10^6 labels   10^7 labels
     begin_stream                                 4.2 s        24.9 s
     update by 10^5 labels                        0.7 s         4.6 s     (12, 11 steps; compiling: 3 s more)
-    the same, all before closed                  0.1 s        0.15 s     (matrices move by 1.3e-3, 1.4e-4)
     peak memory                                 0.5 GB        1.6 GB
 
 Parquet to answers (other processes busy; CPU seconds of the whole command, imports included, second run;
@@ -34,9 +33,6 @@ a task, accuracies .65 to .95, 2 classes):
         labelers, 10^8, by DuckDB      68      110   1.37      (other processes busy)
     PySpark 4.3: `stream_of_table` of 12 000 labels gives the accuracies of the same labels in memory.
 
-A stream closed every evening for 20 days of 1000 samples by 3 of 10 labelers: accuracies off by .0025 on
-average (.0005 if they are right with .8 or more), posterior sd .0067; of 100 labelers .0088, sd .023.
-
 Coverage and mean width of nominal 95 % intervals of accuracy (60 sets; together, each alone), of Gibbs
 sampling with the same prior on the same sets, and of this normal distribution before, when draws were softmax
 of a normal distribution of logarithms: accuracies moved down by .01 to .03 and were 1.1 to 1.3 times as wide
@@ -59,7 +55,7 @@ import jtruth.learning.em.laplace as laplace
 from jtruth.evaluation.by_one_model import quick_labelers, the_prior
 from jtruth.labels import Labels
 from jtruth.latent import Effort
-from jtruth.learning import DirichletPriors, begin_stream, close, fit_joint, update
+from jtruth.learning import DirichletPriors, begin_stream, fit_joint, update
 
 WAYS = ("together", "alone", "gibbs")
 DIAGONAL = DirichletPriors(diagonal=2.0, off_diagonal_total=1.0)  # the prior that `the_prior` stands for
@@ -90,7 +86,7 @@ def clock(what, function, *arguments, **options):
 
 
 def times(sizes=(200_000, 2_000_000)):
-    """One day of 10^5 labels on 10^6 and 10^7; then the same with all that was before closed."""
+    """One day of 10^5 labels on 10^6 and 10^7."""
     for size in sizes:
         rng = np.random.default_rng(0)
         labels, _, _ = simulate(rng, 0, size)
@@ -101,28 +97,8 @@ def times(sizes=(200_000, 2_000_000)):
         after = clock("update by 10^5 labels", update, state, today)
         print(f"   steps: {state.num_steps} on the first day, {after.num_steps} to update; "
               f"{after.patterns.length.size} rows for {len(after.tasks)} samples")  # fmt: skip
-        shut = clock("close", close, state)
-        short = clock("update by 10^5 labels, the rest closed", update, shut, today)
-        print(
-            f"   closing moves a probability by {np.abs(short.matrices - after.matrices).max():.1e} at most"
-        )
         clock("draws of the normal law", laplace.laplace_draws, after, 0)
         clock("quick_labelers from labels to report", quick_labelers, labels)
-
-
-def closing(days=20, size=1000):
-    """A stream closed every evening against a fit of all, beside the posterior sd of accuracy."""
-    for labelers, low in ((10, 0.6), (100, 0.6), (10, 0.8)):
-        rng = np.random.default_rng(1)
-        sets = [simulate(rng, d * size, size, labelers, 3, 3, low)[0] for d in range(days)]
-        whole, shut = [begin_stream(sets[0], smoothing=the_prior(3)) for _ in range(2)]
-        for one in sets[1:]:
-            whole, shut = update(whole, one), update(close(shut), one)
-        right = [np.einsum("c,tcc->t", s.prior, s.matrices) for s in (whole, shut)]
-        sd = laplace.laplace_draws(whole, 0).labeler_accuracy.std(axis=0)
-        off = np.abs(right[1] - right[0])
-        print(f"{labelers} labelers from {low}: off by {off.mean():.4f} on average, {off.max():.4f} at most; "
-              f"posterior sd {sd.mean():.4f}")  # fmt: skip
 
 
 def coverage(sets=60):
@@ -157,6 +133,6 @@ def coverage(sets=60):
 
 
 if __name__ == "__main__":
-    chosen = sys.argv[1:] or ["times", "closing", "coverage"]
+    chosen = sys.argv[1:] or ["times", "coverage"]
     for name in chosen:
-        {"times": times, "closing": closing, "coverage": coverage}[name]()
+        {"times": times, "coverage": coverage}[name]()

@@ -86,7 +86,6 @@ BESIDE = (  # public, but imported from their own file so that their module load
     "evaluation.gold.tables.gold_tables",
     "evaluation.gold.tables.ppi_metric",
     "learning.behaviour.labeler_behaviour",
-    "learning.values.fit_multilabel",
     "learning.values.fit_values",
     "testing.bayes.binary_nuts",
     "testing.bayes.multiclass_nuts",

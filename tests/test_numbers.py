@@ -25,7 +25,6 @@ MEASURED = [  # page, what it says, benchmark, where it comes from
     ("README.md", "the truth in 97 to 99 % of the cases", "kinds", "30 accuracy people .992 (.93) / .186"),
     (LARGE, "take less than a second", "speed", SPEED),
     (LARGE, "takes 5 seconds", "streaming", "update by 10^5 labels 0.7 s 4.6 s"),
-    (LARGE, "a fifth of a second", "streaming", "all before closed 0.1 s 0.15 s"),
     (BELIEF, "| accuracy | 95 % / 0.55 | 98 % / 0.37 | 100 % / 0.51", "kinds",
      "accuracy people .984 (.86) / .373 / .054 1.00 (1.0) / .510"),
     (BELIEF, "better than every labeler | 97 % / 0.55", "kinds", "accuracy LLM judges .967 (.64) / .552"),

@@ -89,10 +89,9 @@ def table_2(quick):
         f"from {len(sets)} sets of the main example (1000 samples, about 2.8 labels each). The "
         "columns are the share of correct classes, the error of the share of class 1, and the "
         "mean difference of learned from counted matrices; ± is the standard error. Donmez et al. "
-        "(2010) is EM of the same model as Dawid and Skene's; "
-        "Branson (2017) and Van Horn et al. (2018) ask for labels in sequence "
-        "(`jtruth.learning.fit_sequential`); Northcutt et al. (2021) needs a trained classifier's "
-        "probabilities (`jtruth.learning.fit_confident`), Table 3 trains some.",
+        "(2010) is EM of the same model as Dawid and Skene's; Branson (2017) and Van Horn et al. (2018) "
+        "ask for labels in sequence; Northcutt et al. (2021) needs a trained classifier's probabilities "
+        "(`jtruth.learning.fit_confident`), Table 3 trains some.",
     )
 
 

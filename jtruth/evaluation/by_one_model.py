@@ -97,7 +97,7 @@ def quick_labelers(labels: Labels | Stream, *, key: Any = None, level: float = 0
         state = begin_stream(named, smoothing=the_prior(named.num_classes))
     posterior = posterior_of(state.patterns, state.prior, state.matrices)
     draws = laplace_draws(state, as_key(key), posterior)
-    counts = expected_counts(state.patterns, posterior, len(state.workers))[0] + state.closed_matrices
+    counts = expected_counts(state.patterns, posterior, len(state.workers))[0]
     number, kind = counts.sum(axis=(1, 2)), check_kind(None)
     right = np.trace(counts, axis1=1, axis2=2) / np.maximum(number, 1)
     values = np.clip(draws.labeler_accuracy - draws.labeler_accuracy.mean(axis=0) + right, 0, 1)

@@ -47,7 +47,6 @@ from jtruth.evaluation.over_time import (
 )  # fmt: skip
 from jtruth.evaluation.parts import ABOUT, IN_SAMPLE, curve_of, taken_as_true
 from jtruth.labels import Labels
-from jtruth.learning.joint.hierarchical import named
 from jtruth.stats.draws import DrawsEstimate, draws_of
 from jtruth.stats.estimates import Estimate
 from jtruth.stats.ppi import gold_sample
@@ -454,3 +453,22 @@ def paired_shares(
         names = groups.names[pair[0]], groups.names[pair[1]]
         differences[names] = DrawsEstimate(gap), DrawsEstimate(new)
     return differences
+
+
+def named(
+    entries: Any, what: str, size: int, axis: str, names: tuple | None
+) -> tuple[tuple[str, ...], np.ndarray]:
+    """Distinct names in `entries` (size,), and the number of each entry's.
+
+    Raises:
+        ValueError: another shape, or entries without a name.
+    """
+    values = np.asarray(entries)
+    if values.shape != (size,):
+        raise ValueError(f"{what}s has shape {values.shape}; give one {what} for each of the {size} {axis}")
+    missing = [k for k, name in enumerate(values.tolist()) if name is None or name == "" or name != name]
+    if missing:
+        called = names or tuple(range(size))
+        raise ValueError(f"{axis} without a {what}: {quoted(called[k] for k in missing)}; name one for each")
+    found, number = np.unique(values.astype(str), return_inverse=True)
+    return tuple(found.tolist()), number.ravel()

@@ -11,33 +11,29 @@ from jtruth.learning.em.matrices import dawid_skene_em
 from jtruth.learning.em.streaming import (
     Stream,
     begin_stream,
-    close,
     read_stream,
     stream_of_table,
     update,
     write_stream,
 )
-from jtruth.learning.joint.hierarchical import fit_domains, fit_hierarchical
+from jtruth.learning.joint.hierarchical import fit_hierarchical
 from jtruth.learning.joint.inputs import DirichletPriors
 from jtruth.learning.joint.posterior import fit_joint, joint_model
-from jtruth.learning.known_classes import check_consistency, fit_known_classes
-from jtruth.learning.methods import METHODS
+from jtruth.learning.methods import METHODS, check_consistency
 from jtruth.learning.minimax_entropy import fit_minimax_entropy
-from jtruth.learning.modes import fit_difficulty_fallibility, fit_glad, fit_sequential, fit_welinder
-from jtruth.learning.predicted import fit_confident, fit_noise_layer, prune
+from jtruth.learning.modes import fit_difficulty_fallibility, fit_glad, fit_welinder
+from jtruth.learning.predicted import fit_confident, fit_noise_layer
 from jtruth.learning.spectral import fit_kos, fit_label_model
 
 if TYPE_CHECKING:
     from jtruth.learning.annotation.bayes import fit_nuts
 
 __all__ = [
-    "METHODS", "DirichletPriors", "Fit", "LabelColumns", "LabelerDraws", "Rows",
-    "Smoothing", "Stream", "begin_stream", "check_consistency", "close",
-    "columns_from_labels",
-    "columns_from_matrix", "dawid_skene_em", "fit_confident", "fit_dawid_skene",
-    "fit_difficulty_fallibility", "fit_domains", "fit_glad", "fit_hierarchical", "fit_joint",
-    "fit_known_classes", "fit_kos", "fit_label_model", "fit_minimax_entropy", "fit_noise_layer",
-    "fit_nuts", "fit_one_coin", "fit_sequential", "fit_welinder", "joint_model", "prune", "read_stream",
+    "METHODS", "DirichletPriors", "Fit", "LabelColumns", "LabelerDraws", "Rows", "Smoothing",
+    "Stream", "begin_stream", "check_consistency", "columns_from_labels", "columns_from_matrix",
+    "dawid_skene_em", "fit_confident", "fit_dawid_skene", "fit_difficulty_fallibility", "fit_glad",
+    "fit_hierarchical", "fit_joint", "fit_kos", "fit_label_model", "fit_minimax_entropy",
+    "fit_noise_layer", "fit_nuts", "fit_one_coin", "fit_welinder", "joint_model", "read_stream",
     "stream_of_table", "update", "write_stream",
 ]  # fmt: skip
 

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from jaxtyping import Float
-from scipy.special import betaincinv
 
 from jtruth import _host
 from jtruth import _validation as check
@@ -49,35 +48,26 @@ class Fit(NamedTuple):
         return type(self), (*self[:-1], dict(self.own))
 
     def interval(self, level: float = 0.95) -> Float[np.ndarray, "two *rows classes"]:
-        """Low and high ends of every entry of the labelers' matrices, equal tails.
-
-        They are percentiles of a bootstrap, or of the beta distributions of counts of known classes.
+        """Low and high ends of every entry of the labelers' matrices, equal tails of a bootstrap.
 
         Raises:
-            ValueError: a level outside (0, 1), or a method that has neither.
+            ValueError: a level outside (0, 1), or a method without a bootstrap.
         """
         check_level(level)
-        tails = (1 - level) / 2, (1 + level) / 2
-        if "bootstrap" in self.own:
-            return np.quantile(self.own["bootstrap"], tails, axis=0)
-        if "concentration" not in self.own:
+        if "bootstrap" not in self.own:
             raise ValueError("this fit has no intervals; use quick_labelers, fit_joint or fit_nuts")
-        a = self.own["concentration"]
-        b = a.sum(axis=2, keepdims=True) - a
-        ends = np.array([betaincinv(np.maximum(a, 1e-300), np.maximum(b, 1e-300), p) for p in tails])
-        return np.where(a > 0, np.where(b > 0, ends, 1.0), 0.0)
+        return np.quantile(self.own["bootstrap"], ((1 - level) / 2, (1 + level) / 2), axis=0)
 
-    def accuracy_interval(self, level: float = 0.95) -> Float[np.ndarray, "labelers *domains 2"]:
-        """Shortest interval of each labeler's accuracy, in each domain where there are several.
+    def accuracy_interval(self, level: float = 0.95) -> Float[np.ndarray, "labelers 2"]:
+        """Shortest interval of each labeler's accuracy.
 
         Raises:
-            ValueError: another method than `fit_hierarchical` and `fit_domains`.
+            ValueError: another method than `fit_hierarchical`.
         """
         if "posterior" not in self.own:
-            raise ValueError("this fit has no draws of accuracies; use fit_hierarchical or fit_domains")
+            raise ValueError("this fit has no draws of accuracies; use fit_hierarchical")
         draws = self.own["posterior"].labeler_accuracy
-        ends = np.array([DrawsEstimate(column).interval(level) for column in draws.T])
-        return ends.reshape(*self.own["accuracy"].shape, 2)
+        return np.array([DrawsEstimate(column).interval(level) for column in draws.T])
 
     def noise_model(self) -> Any:
         """A model of `jtruth.noise`: matrices, else difficulties and fallibilities, else accuracies.
@@ -178,10 +168,10 @@ def first_guess(labels: Labels, known: np.ndarray | None, trust: np.ndarray | No
     return shares if known is None else clamp(shares, known)
 
 
-def soft_counts(labels: Labels, p: np.ndarray, num_labelers: int | None = None) -> np.ndarray:
+def soft_counts(labels: Labels, p: np.ndarray) -> np.ndarray:
     """(labelers, true classes, labels) expected labels, by class probabilities `p` (samples, classes)."""
     sample, labeler, label = labels.entries()
-    return counts_of_labels(p[sample], labeler, label, num_labelers or labels.num_labelers)
+    return counts_of_labels(p[sample], labeler, label, labels.num_labelers)
 
 
 def counts_of_labels(

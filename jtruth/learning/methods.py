@@ -13,8 +13,11 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+from jaxtyping import Float, Num
+from scipy.special import ndtri
 
 from jtruth import _host
+from jtruth._validation import quoted
 from jtruth._validation.words import number_of
 from jtruth.labels import Labels
 from jtruth.learning._fit import Fit, clamp, gold_and_prior
@@ -24,6 +27,7 @@ from jtruth.learning.minimax_entropy import fit_minimax_entropy, one_class_only
 from jtruth.learning.modes import fit_difficulty_fallibility, fit_glad, fit_welinder, not_two_classes
 from jtruth.learning.spectral import fit_kos, fit_label_model, kos_refuses, label_model_refuses
 
+_LEVEL = 0.95  # of the one-sided error that an accuracy must be above chance by
 _VOTED, _LEFT = 2.0, 0.05  # samples of a class by votes, and the share of them below which it is deserted
 
 
@@ -38,6 +42,49 @@ def deserted(class_posterior: np.ndarray, labels: Labels) -> Iterator[str]:
             f"shares {expected[c]:.1f} would be: the method may have collapsed onto the other classes. "
             "Compare with another method, or give gold labels for a few samples."
         )
+
+
+def check_consistency(
+    prior: Float[np.ndarray, " classes"],
+    matrices: Float[np.ndarray, "labelers classes classes"],
+    number: Num[np.ndarray, " labelers"],
+    *,
+    num_samples: int,
+    workers: Any = None,
+) -> tuple[str, ...]:
+    """A sentence for each condition that estimated rates do not meet for learning without gold; no proof.
+
+    Maximum likelihood finds the rates (Donmez, Lebanon and Balasubramanian 2010) if every labeler is better
+    than chance and, for labelers with one error rate each, the class prior is not even; with three labelers
+    or more it may be.
+
+    Args:
+        prior, matrices: estimates.
+        number: labels of each labeler; those without are left out.
+        num_samples: samples behind the prior.
+        workers: names, for the sentences.
+    """
+    classes = prior.size
+    accuracy = np.einsum("c,tcc->t", prior, matrices)
+    z = float(ndtri(_LEVEL))
+    error = np.sqrt(np.maximum(accuracy * (1 - accuracy), 1e-12) / np.maximum(number, 1))
+    weak = (accuracy - z * error > 1 / classes) | (number == 0)
+    spread = np.sqrt((classes - 1) / classes**2 / max(num_samples, 1))
+    even = bool(np.abs(prior - 1 / classes).max() < z * spread)
+    compared = int((weak & (number > 0)).sum()) >= 3
+    names = tuple(range(accuracy.size)) if workers is None else workers
+    doubts = []
+    if not weak.all():
+        doubts.append(
+            f"Labelers {quoted(names[t] for t in np.flatnonzero(~weak))} are not clearly better than chance. "
+            "Rates learned without gold are consistent only if all are (Donmez et al. 2010)."
+        )
+    if even and not compared:
+        doubts.append(
+            "The class prior is even, and fewer than three labelers are better than chance, so error rates "
+            "cannot be learned without gold (Donmez et al. 2010)."
+        )
+    return tuple(doubts)
 
 
 def fit_majority_vote(labels: Labels, *, key: Any = None, gold: Any = None, prior: Any = None) -> Fit:

@@ -1,4 +1,4 @@
-"""Models of difficulty, positions and copied labels, fitted at their most probable parameters by EM.
+"""Models of difficulty and of positions, fitted at their most probable parameters by EM.
 
 All are models for `em.algorithm`, of labels in long form.
 
@@ -21,11 +21,6 @@ sigma^2) by its class, and labeler t gives label 1 with probability Phi(w_t x_i 
 expertise, tau_t / |w_t| the bias. x, w and tau are the most probable ones jointly, as in the paper. Priors
 are ours: w ~ N(1, 1), tau ~ N(0, 3^2); sigma .8. With few labels per sample the class probabilities are not
 calibrated (`benchmarks/learners.py`); `fit_nuts("welinder", ...)` averages over positions.
-
-**Copied labels.** Labeler t repeats the last label shown with probability a_t, the influence, the sequential
-dependence of Van Horn et al. (2018) in its simplest form:
-
-    p(z = k | y = c, h shown) = a_t [k = h] + (1 - a_t) psi_t[c, k];   the first label has psi_t[c, k] alone.
 """
 
 from collections.abc import Iterator
@@ -40,16 +35,13 @@ from jtruth import _host
 from jtruth._random import seeded
 from jtruth._validation.words import part_of
 from jtruth.labels import Labels
-from jtruth.learning._fit import Fit, exchanged, first_guess, soft_counts, unlabelled
+from jtruth.learning._fit import Fit, unlabelled
 from jtruth.learning.annotation.models import beta_levels, chances
 from jtruth.learning.em import algorithm as em
-from jtruth.learning.em.dawid_skene import Smoothing
 
 _MOST_LEVELS = 200  # levels times labels is the memory of one pass
 _SDS = (0.8, 1.0, 3.0)  # of x around the mean of its class, of w around 1, of tau around 0
 _AGAINST = 0.25  # share of samples whose class is not that of most votes, above which there is a warning
-_PSEUDO = Smoothing(0.5, 0.1)  # counts added to the matrices of `fit_sequential`
-_SHOWN = 0.1, 0.5  # counts added to labels shown that were repeated unseen, and to those that were not
 
 
 @seeded
@@ -71,8 +63,8 @@ def fit_difficulty_fallibility(
     Returns:
         `Fit`. Its own: `fallibility` phi (labelers,), 1/2 for a labeler without labels; `difficulty` and
         `difficulty_sd` (samples,), posterior mean and sd of delta given phi; `label_log_likelihood` (samples,
-        classes), log p(labels of a sample | class), difficulty summed out; `log_posterior`, the
-            log-likelihood.
+        classes), log p(labels of a sample | class), difficulty summed out; `log_posterior`, the same as the
+        log-likelihood.
 
     >>> z = np.array([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 0], [0, 0, 0], [1, 1, 1]])
     >>> fit = fit_difficulty_fallibility(Labels.from_matrix(z, 2))
@@ -318,86 +310,3 @@ def _against_votes(posterior: Any, labels: Labels) -> Iterator[str]:
             'the estimated positions may follow one labeler. Compare with fit_nuts("welinder") or another '
             "method."
         )
-
-
-def fit_sequential(
-    labels: Labels,
-    order: Any,
-    *,
-    gold: Any = None,
-    prior: Any = None,
-    max_steps: int = 10_000,
-    tol: float = 1e-8,
-) -> Fit:
-    """Most probable matrices, influences and class shares, by EM from vote shares.
-
-    Args:
-        order: (labels,) when each entry of `labels` was given, on any scale; equal times within a sample are
-            refused.
-        labels, gold, prior, max_steps, tol: as for `fit_glad`.
-
-    Returns:
-        `Fit`. Its own: `matrices` (labelers, classes, classes) of labels that are no copies; `influence` a
-        (labelers,); `copied` (labels,), the probability that each entry is a copy; `label_log_likelihood`
-        (samples, classes), log p(labels of a sample in their order | class); `log_posterior`.
-
-    Raises:
-        ValueError: equal times within a sample, or other input that cannot be used.
-    """
-    data, known, (shares, prior) = em.read(labels, gold, prior, max_steps, tol)
-    previous, labeled = previous_label(labels, order), labels.arrays[2] >= 0
-    more = data.sample.size - labeled.sum()
-    filled = np.pad(previous[labeled], (0, more), constant_values=-1).astype(np.int32)
-    labelers, size = labels.num_labelers, em.bucket(labels.num_labelers)
-    pseudo = np.tile(_PSEUDO.rows(labels.num_classes), (size, 1, 1))
-    rest = np.tile(_SHOWN, (size, 1))
-    matrices = pseudo + soft_counts(labels, first_guess(labels, known), size)
-    start = matrices / matrices.sum(axis=2, keepdims=True), np.tile([0.1, 0.9], (size, 1)), shares
-    end = em.run(sequential, data, start, (filled, pseudo, rest), prior, max_steps=max_steps, tol=tol)
-    matrices, repeats, shares = end.params
-    copied, (own, copy) = np.zeros(labeled.size), _parts(end.params, data, filled)
-    chance = (end.kept[0][data.sample] * copy / (own + copy)).sum(axis=1)
-    copied[labeled] = chance[: labeled.sum()]
-    votes = np.einsum("t,c,tck->ck", labels.labels_per_labeler(), shares, matrices[:labelers])
-    own = {"matrices": matrices[:labelers], "influence": repeats[:labelers, 0], "copied": copied}
-    return em.fitted(labels, known, end, (*unlabelled(labels), *exchanged(votes, labels.class_names)), **own)
-
-
-def previous_label(labels: Labels, order: Any) -> np.ndarray:
-    """(labels,) the last label of the same sample before each entry; -1 for first ones and for no label."""
-    sample, _, label = labels.arrays
-    when = np.asarray(order)
-    if when.shape != label.shape or when.dtype.kind not in "iuf" or not np.isfinite(when).all():
-        raise ValueError(
-            f"order must be a number for each of the {label.size} entries of labels; got shape {when.shape}, "
-            f"dtype {when.dtype}"
-        )
-    entry = np.flatnonzero(label >= 0)
-    entry = entry[np.lexsort((when[entry], sample[entry]))]
-    same = sample[entry][1:] == sample[entry][:-1]
-    tied = np.flatnonzero(same & (when[entry][1:] == when[entry][:-1]))
-    if tied.size:
-        k, other = sorted(entry[tied[0] : tied[0] + 2].tolist())
-        raise ValueError(f"entries {k} and {other} of sample {sample[k]} have the same time, so no order")
-    previous = np.full(label.size, -1, np.int64)
-    previous[entry[1:][same]] = label[entry[:-1][same]]
-    return previous
-
-
-def _parts(params: Any, data: em.LongForm, previous: Any) -> tuple[Any, Any]:
-    """p(label, not a copy | class) (labels, classes), and p(label, a copy) (labels, 1)."""
-    own, (kept, looked) = params[0][data.labeler, :, data.label], params[1][data.labeler].T
-    here = jnp if isinstance(own, jnp.ndarray) else np
-    free, copy = here.where(previous >= 0, looked, 1), here.where(previous == data.label, kept, 0)
-    return free[:, None] * own, copy[:, None]
-
-
-def sequential(data: em.LongForm, settings: Any) -> em.Model:
-    """The model for EM: matrices, a and 1 - a (labelers, 2); `settings`: previous labels, pseudo-counts."""
-    previous, *pseudo = settings
-
-    def joint(params):
-        own, copy = _parts(params, data, previous)
-        return em.log_shares(data, params[2]) + data.by_sample(jnp.log(own + copy))
-
-    return em.of_probabilities(joint, tuple(pseudo))

@@ -31,7 +31,6 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 from scipy.special import softmax
 
-from jtruth import _validation as check
 from jtruth._arrays import safe_log
 from jtruth._host import cross_table, diagonal_rows, log, vote_shares
 from jtruth._random import as_key, host_rng, seeded
@@ -41,7 +40,6 @@ from jtruth.labels import Labels
 from jtruth.learning._fit import Fit, check_steps, clamp, gold_and_prior
 from jtruth.learning.em import algorithm as em
 
-RULES = ("argmax", "off_diagonal", "class", "noise_rate", "both")
 _JUDGED = 0.02  # share of the slope's error that must be left once psi is fitted
 _POWERS, _LEAST = np.geomspace(1.0, 7.0, 10), 1e-9  # of `sharpened`; the least probability that it takes
 _UNFIT = 3.0  # |slope| from which the probabilities do not fit: 27 of 10 000 that do
@@ -128,56 +126,6 @@ def fit_confident(labels: Labels, probabilities: Any, *, gold: Any = None) -> Fi
     return Fit(joint.sum(axis=1), posterior, float("nan"), True, 1, doubts, own)
 
 
-def prune(labels: Labels, probabilities: Any, fit: Fit, rule: str = "both") -> Int[np.ndarray, " found"]:
-    """Which labels to take out, the least believable first: the five rules of section 3.2.
-
-    Args:
-        labels, probabilities: those of the fit.
-        fit: of `fit_confident`.
-        rule: "argmax", where the most probable class is another (C_confusion); "off_diagonal", the samples
-            counted off the diagonal of the confident joint; "class", of each label as many as the joint calls
-            wrong, the least probable first (PBC); "noise_rate", for each pair of label and other class as
-            many as in the joint, by the margin between the two (PBNR); "both" of the last two (C+NR).
-
-    Returns:
-        Samples. Numbers are rounded to whole labels; ties go to the sample that comes first.
-    """
-    check.choose("rule", rule, RULES)
-    label, q, _ = one_label(labels, probabilities, None)
-    if fit.confident.shape != label.shape or fit.prior.size != q.shape[1]:
-        raise ValueError(
-            f"this fit is of {fit.confident.size} samples and {fit.prior.size} classes; the labels have "
-            f"{label.size} and {q.shape[1]}: give the labels and probabilities that were fitted"
-        )
-    own = q[np.arange(label.size), label]
-    if rule == "argmax":
-        found = q.max(axis=1) > own
-    elif rule == "off_diagonal":
-        found = (fit.confident >= 0) & (fit.confident != label)
-    else:
-        numbers = np.rint(fit.joint * label.size).astype(int)
-        classes = range(q.shape[1])
-        by_class, by_rate = np.zeros((2, label.size), bool)
-        for k in classes:
-            wrong = numbers[:, k].sum() - numbers[k, k]
-            by_class |= _lowest(own, label == k, int(wrong))
-            for c in classes:
-                by_rate |= _lowest(q[:, k] - q[:, c], label == k, int(numbers[c, k]) * (c != k))
-        found = {"class": by_class, "noise_rate": by_rate, "both": by_class & by_rate}[rule]
-    score = own - np.where(np.arange(q.shape[1])[None, :] == label[:, None], -np.inf, q).max(axis=1)
-    rank = score if rule == "noise_rate" else own
-    order = np.flatnonzero(found)
-    return order[np.argsort(rank[order], kind="stable")]
-
-
-def _lowest(score: np.ndarray, among: np.ndarray, number: int) -> np.ndarray:
-    """So many samples of lowest score among some; ties go to the first."""
-    mine = np.flatnonzero(among)
-    lowest = np.zeros(score.size, bool)
-    lowest[mine[np.argsort(score[mine], kind="stable")[:number]]] = True
-    return lowest
-
-
 def _doubts_of_counts(confident: Any, labels: Labels, by_label: np.ndarray) -> Any:
     names = labels.class_names
     for c in np.flatnonzero(np.isinf(confident["thresholds"])):
@@ -201,6 +149,12 @@ def noise_layer(data: em.LongForm, settings: Any) -> em.Model:
         return log_q + one_hot @ jnp.log(psi).T
 
     return em.of_probabilities(joint, (pseudo,))
+
+
+def _one_each(label: np.ndarray) -> em.LongForm:
+    """One label of each sample, by one labeler, as EM reads it."""
+    ones, none = np.ones(label.size), np.zeros(label.size, np.int32)
+    return em.LongForm(np.arange(label.size, dtype=np.int32), none, label, ones, none - 1, ones)
 
 
 @partial(jax.jit, static_argnames="max_steps")
@@ -273,8 +227,7 @@ def fit_noise_layer(
     added, start = diagonal_rows(classes, pseudo, pseudo), diagonal_rows(classes, 0.8, 0.2)
     rng = host_rng(as_key(key), "noise layer bootstrap")
     weights = rng.multinomial(size, np.full(size, 1 / size), num_bootstrap).astype(np.float64)
-    none, free, steps = np.zeros(size, np.int32), np.full(size, -1, np.int32), {"max_steps": max_steps}
-    data = em.LongForm(np.arange(size, dtype=np.int32), none, label, np.ones(size), free, np.ones(size))
+    data, steps = _one_each(label), {"max_steps": max_steps}
     settings, prior = (q, added), np.full(classes, 1 / classes)
     best = em.run(noise_layer, data, (start, prior), settings, prior, tol=tol, **steps)
     begin, (posterior, _, log_likelihood) = best.params, best.kept
@@ -304,9 +257,7 @@ def sharpened(labels: Labels, probabilities: Any) -> Float[np.ndarray, "samples 
     True
     """
     label, q, _ = one_label(labels, probabilities, None)
-    size, classes = q.shape
-    none, free = np.zeros(size, np.int32), np.full(size, -1, np.int32)
-    data = em.LongForm(np.arange(size, dtype=np.int32), none, label, np.ones(size), free, np.ones(size))
+    data, classes = _one_each(label), q.shape[1]
     added, start = diagonal_rows(classes, 1.0, 1.0), diagonal_rows(classes, 0.8, 0.2)
     even, tried = np.full(classes, 1 / classes), []
     for power in _POWERS:

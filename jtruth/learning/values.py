@@ -9,8 +9,6 @@ It is a NamedTuple of arrays, the parameters, with these methods: `before` (chec
 EM starts), `log_p`, `refit` and `log_prior`, the last three pure JAX; `inside` brings a jump of EM back into
 the domain. Ratings and probabilities are shrunk to the mean of all labelers, which moves; they have no
 `log_prior`, and EM stops when nothing moves.
-
-`fit_multilabel`: several classes at once are one binary problem for each class.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -24,10 +22,8 @@ from jaxtyping import Array, Bool
 from jtruth import _host
 from jtruth._validation import brief
 from jtruth._validation.in_range import check_codes
-from jtruth.labels import Labels
 from jtruth.learning._fit import Fit, check_steps, clamp, not_converged
 from jtruth.learning.em import algorithm as em
-from jtruth.learning.em.dawid_skene import Smoothing, fit_dawid_skene
 from jtruth.learning.value_channels import (
     DirichletChannel,
     NormalRatings,
@@ -37,8 +33,7 @@ from jtruth.learning.value_channels import (
 )
 
 __all__ = [
-    "DirichletChannel", "NormalRatings", "OrdinalLink", "SymbolMatrices", "Values", "fit_multilabel",
-    "fit_values",
+    "DirichletChannel", "NormalRatings", "OrdinalLink", "SymbolMatrices", "Values", "fit_values",
 ]  # fmt: skip
 
 
@@ -134,50 +129,6 @@ def _doubts(values: Values, rho: np.ndarray, converged: bool, steps: int) -> Ite
         yield "No sample has two labels, so nothing checks a labeler."
     for c in np.flatnonzero(rho.sum(axis=0) < 1e-6):
         yield f"Class {c} is estimated to have no sample."
-
-
-_SMOOTHING = Smoothing(1.0, 0.5, 0.5)
-
-
-def fit_multilabel(
-    task: Iterable,
-    worker: Iterable,
-    named: Iterable[Iterable],
-    *,
-    classes: Sequence,
-    smoothing: Smoothing = _SMOOTHING,
-) -> dict[Any, Fit]:
-    """Fit every class as a binary problem.
-
-    Args:
-        task, worker: ids, one a row.
-        named: for each row the classes that the worker named; may be empty.
-        classes: all classes that could be named.
-        smoothing: pseudo-counts of each fit.
-
-    Returns:
-        A `Fit` of "no" and "yes" for each class: in its `matrices` the sensitivity of labeler t is [t, 1, 1]
-        and the specificity [t, 0, 0].
-
-    Raises:
-        ValueError: a name that is no class, or columns of different lengths.
-
-    >>> task, worker = np.repeat(np.arange(20), 3), np.tile(["x", "y", "z"], 20)
-    >>> named = [["cat"] * int(i % 2) + ["dog"] * int(i % 4 == 0) for i in task]
-    >>> found = fit_multilabel(task, worker, named, classes=["cat", "dog"])
-    >>> [[name for name, fit in found.items() if fit.class_posterior[i, 1] > 0.5] for i in range(3)]
-    [['dog'], ['cat'], []]
-    """
-    task, worker = list(task), list(worker)
-    member, _ = members(named, classes)
-    if not len(task) == len(worker) == len(member):
-        raise ValueError(f"task, worker and named have {len(task)}, {len(worker)} and {len(member)} rows")
-    tasks, workers = tuple(dict.fromkeys(task)), tuple(dict.fromkeys(worker))
-    fits = {}
-    for name, yes in zip(classes, member.T.astype(np.int64), strict=True):
-        labels = Labels.from_long(task, worker, yes, tasks=tasks, workers=workers, classes=["no", "yes"])
-        fits[name] = fit_dawid_skene(labels, smoothing=smoothing)
-    return fits
 
 
 def members(

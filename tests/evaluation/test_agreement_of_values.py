@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import jtruth as jt
-from jtruth.learning.values import fit_multilabel, members
+from jtruth.learning.values import members
 from jtruth.stats.agreement import krippendorff, point
 from jtruth.stats.raters import limits_of_agreement
 
@@ -98,5 +98,5 @@ def test_refused(as_installed, ask, columns, message):
 
 def test_text_is_no_set_of_its_letters(as_installed):
     with pytest.raises(ValueError, match="row 0: 'cat' is not a set of classes"):
-        fit_multilabel([0], ["x"], ["cat"], classes=["c", "a", "t"])
+        members(["cat"], ["c", "a", "t"])
     assert members([["b", "a"], ()], ["b", "a", "c"])[0].tolist() == [[True, True, False], [False] * 3]

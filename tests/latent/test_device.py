@@ -2,6 +2,7 @@
 
 import json
 import os
+import pickle
 import subprocess
 import sys
 from dataclasses import replace
@@ -57,11 +58,9 @@ def problem_of(dependence="shared_strata"):
 def engine_of(program, key):
     """The traced side, for the samples of one shard."""
     data = program.data._replace(parts=jax.tree.map(lambda a: a[0], program.data.parts))
-    shapes = program.shapes
-    return data._replace(
-        concentration=jnp.asarray(data.concentration), alike=shapes.alike, blocks=shapes.blocks,
-        pooled=shapes.pooled, key=key,
-    )  # fmt: skip
+    blocks, pooled, alike = pickle.loads(program.shapes)
+    concentration = jnp.asarray(data.concentration)
+    return data._replace(concentration=concentration, alike=alike, blocks=blocks, pooled=pooled, key=key)
 
 
 @partial(jax.jit, static_argnums=0)

@@ -12,15 +12,7 @@ import numpy as np
 import pytest
 
 from jtruth.labels import Labels
-from jtruth.learning import (
-    Fit,
-    begin_stream,
-    fit_domains,
-    fit_joint,
-    fit_known_classes,
-    fit_sequential,
-    update,
-)
+from jtruth.learning import Fit, begin_stream, check_consistency, fit_joint, update
 from jtruth.learning.methods import METHODS, fit_majority_vote, method_called
 from jtruth.noise import NoiseModel
 from tests.learning.crowds import from_matrix, simulate
@@ -135,11 +127,7 @@ BAD_PRIORS = {
 }
 
 
-ZEROS = np.zeros(SIZE, int)
 OTHERS = {  # learners that are no consensus method of the table
-    "sequential": lambda labels, **given: fit_sequential(labels, np.arange(SIZE * LABELERS), **given),
-    "domains": lambda labels, **given: fit_domains(labels, ZEROS, **given),
-    "known_classes": lambda labels, **given: fit_known_classes(labels, **({"gold": ZEROS} | given)),
     "joint": fit_joint,
 }
 
@@ -270,3 +258,16 @@ def test_majority_vote_is_the_share_of_votes():
     np.testing.assert_allclose(fit_majority_vote(labels).class_posterior, shares, rtol=1e-15)
     fit = fit_majority_vote(labels, gold=np.array([-1, 0, 1, 2]))
     np.testing.assert_allclose(fit.class_posterior, [shares[0], *np.eye(3)], rtol=1e-15)
+
+
+def test_conditions_of_consistency():
+    """A labeler at chance, one without labels, an even prior with fewer than three to compare."""
+    good, chance = np.array([[0.9, 0.1], [0.2, 0.8]]), np.full((2, 2), 0.5)
+    number = np.array([200, 200, 0])
+    found = check_consistency(
+        np.array([0.7, 0.3]), np.stack([good, chance, chance]), number, num_samples=200, workers="abc"
+    )
+    assert len(found) == 1 and found[0].startswith("Labelers 'b' are not clearly better than chance")
+    even = check_consistency(np.array([0.5, 0.5]), np.stack([good] * 2), number[:2], num_samples=200)
+    assert len(even) == 1 and "The class prior is even" in even[0]
+    assert not check_consistency(np.array([0.5, 0.5]), np.stack([good] * 3), np.full(3, 200), num_samples=200)

@@ -1,4 +1,4 @@
-"""One coin, difficulty, GLAD, Welinder, visible labels, minimax entropy: against loops and known truth."""
+"""One coin, difficulty, GLAD, Welinder, minimax entropy: against loops and known truth."""
 
 import numpy as np
 import pytest
@@ -9,10 +9,8 @@ from jtruth.learning import (
     fit_glad,
     fit_minimax_entropy,
     fit_one_coin,
-    fit_sequential,
     fit_welinder,
 )
-from jtruth.learning.modes import previous_label
 from tests.learning.crowds import from_matrix, simulate
 from tests.reference import annotation_models as oracle
 from tests.reference import minimax_entropy as entropy
@@ -119,62 +117,6 @@ def test_welinder_noise_model_is_the_dist_of_its_own_labels():
         x = rng.standard_normal((10**6, 1)) * fit.spread + mean
         said = (x @ fit.direction.T + rng.standard_normal((10**6, 5)) > fit.threshold).mean(axis=0)
         np.testing.assert_allclose(fit.noise_model().matrices[:, z, 1], said, atol=5 * 0.5e-3)
-
-
-INFLUENCE = np.array([0.0, 0.0, 0.0, 0.6, 0.6])
-
-
-def crowd(seed, size):
-    """Five labelers in random order; the last two keep in .6 what they see. Labels, order, truth."""
-    rng = np.random.default_rng(seed)
-    y = (rng.random(size) < 0.4).astype(int)
-    rows = []
-    for i in range(size):
-        shown = -1
-        for t in rng.permutation(5):
-            copy = shown >= 0 and rng.random() < INFLUENCE[t]
-            shown = shown if copy else (y[i] if rng.random() < 0.75 else 1 - y[i])
-            rows.append((i, t, shown))
-    rows, when = np.array(rows), np.arange(5 * size)
-    mixed = rng.permutation(when.size)  # entries stand in any order; `order` says when they were given
-    return Labels(*rows[mixed].T, size, 5, 2), when[mixed], y
-
-
-@pytest.mark.parametrize(
-    ("given", "steps", "atol"),
-    [
-        pytest.param({"max_steps": 4, "tol": 0.0}, 4, 1e-11, marks=pytest.mark.slow, id="before a jump"),
-        pytest.param({"tol": 1e-11}, 600, 1e-8, id="the end"),
-    ],
-)
-def test_em_is_that_of_the_loops(given, steps, atol):
-    labels, order, _ = crowd(0, 20)
-    entries = list(zip(*(a.tolist() for a in labels.entries()), strict=True))
-    shown = previous_label(labels, order)
-    for k, (i, _, _) in enumerate(entries):  # the last one before, found by looking
-        before = [(order[m], entries[m][2]) for m in range(100) if entries[m][0] == i and order[m] < order[k]]
-        assert shown[k] == (max(before)[1] if before else -1)
-    pseudo, rest = np.array([[0.5, 0.1], [0.1, 0.5]]), (0.1, 0.5)
-    T = labels.counts() / 5
-    counts = np.tile(pseudo, (5, 1, 1))
-    for i, t, k in entries:
-        counts[t, :, k] += T[i]
-    votes = labels.counts().sum(axis=0)
-    start = counts / counts.sum(axis=2, keepdims=True), np.full(5, 0.1), votes / votes.sum()
-    fit = fit_sequential(labels, order, **given)
-    psi, a, p = oracle.sequential_em(entries, shown, (20, 5, 2), start, pseudo, rest, steps=steps)
-    assert fit.converged == (steps > 4)
-    np.testing.assert_allclose(fit.matrices, psi, atol=atol)
-    np.testing.assert_allclose(fit.influence, a, atol=atol)
-    np.testing.assert_allclose(fit.prior, p, atol=atol)
-
-
-def test_times_that_are_none_are_refused():
-    labels, order, _ = crowd(0, 20)
-    with pytest.raises(ValueError, match="a number for each of the 100 entries of labels; got shape"):
-        fit_sequential(labels, order[1:])
-    with pytest.raises(ValueError, match=r"entries \d+ and \d+ of sample 0 have the same time, so no order"):
-        fit_sequential(labels, np.zeros(100))
 
 
 def test_the_maximum_of_the_papers_dual():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from jtruth.labels import Labels
-from jtruth.learning import fit_confident, fit_noise_layer, prune
+from jtruth.learning import fit_confident, fit_noise_layer
 from jtruth.training.corrections import forward_risk
 from tests.reference import predicted as oracle
 
@@ -44,12 +44,6 @@ def test_confident_learning_is_the_papers(case):
     np.testing.assert_allclose(fit.prior, joint.sum(axis=1), rtol=1e-12)
     np.testing.assert_allclose(fit.matrices[0], joint / joint.sum(axis=1, keepdims=True), rtol=1e-12)
     np.testing.assert_allclose(fit.joint.sum(axis=0), np.bincount(z) / z.size, rtol=1e-12)
-    for rule in ("argmax", "off_diagonal", "class", "noise_rate", "both"):
-        found = prune(labels, q, fit, rule)
-        expected = oracle.prune(q.tolist(), z.tolist(), joint, of_sample, rule)
-        assert set(found) == expected and expected and len(found) == len(expected)
-    own = q[np.arange(z.size), z]
-    assert (np.diff(own[prune(labels, q, fit, "class")]) >= 0).all()
 
 
 def test_gold_asks_no_threshold(case):
@@ -119,10 +113,6 @@ def test_bad_input(case):
             fit(labels, q, gold=[0, 1])
     with pytest.raises(ValueError, match="pseudo must be 0 or more"):
         fit_noise_layer(labels, q, pseudo=-1)
-    with pytest.raises(ValueError, match="rule must be one of"):
-        prune(labels, q, fit_confident(labels, q), "all")
-    with pytest.raises(ValueError, match="this fit is of 240 samples"):
-        prune(labels.restrict(range(9)), q[:9], fit_confident(labels, q))
 
 
 def test_a_class_that_nobody_gives_is_said(case):

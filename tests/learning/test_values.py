@@ -17,8 +17,8 @@ from jtruth.learning.values import (
     OrdinalLink,
     SymbolMatrices,
     Values,
-    fit_multilabel,
     fit_values,
+    members,
 )
 from jtruth.noise import ConfusionMatrices
 from jtruth.posterior import class_posterior
@@ -224,21 +224,7 @@ def test_tables_and_classes_that_cannot_be_read():
     with pytest.raises(ValueError, match="2 grades need no order"):
         fit_values(Values.from_long([0, 1], ["x", "x"], [0, 1]), OrdinalLink, 2)
     with pytest.raises(ValueError, match="row 1: 'bird' is not one of the classes"):
-        fit_multilabel([0, 1], ["x", "x"], [["cat"], ["bird"]], classes=["cat", "dog"])
-
-
-def test_several_classes_are_as_many_binary_fits():
-    named = [
-        [k for k in ("a", "b") if RNG.random() < (0.85 if Y[i] == "ab".index(k) else 0.1)] for i in SAMPLE
-    ]
-    found = fit_multilabel(SAMPLE, LABELER, named, classes=["a", "b"])
-    for c, name in enumerate("ab"):
-        said = np.array([name in one for one in named], int).reshape(N, T)
-        alone = fit_dawid_skene(Labels.from_matrix(said, 2), smoothing=Smoothing(1.0, 0.5, 0.5))
-        np.testing.assert_allclose(found[name].class_posterior, alone.class_posterior, atol=1e-9)
-        right = np.einsum("tcc->tc", found[name].matrices).mean(axis=0)
-        np.testing.assert_allclose(right, [0.9, 0.85], atol=0.05)
-        assert ((found[name].class_posterior[:, 1] > 0.5) == (c == Y)).mean() > 0.9
+        members([["cat"], ["bird"]], ["cat", "dog"])
 
 
 def test_an_abstention_coded_as_a_class_is_said():

@@ -123,30 +123,3 @@ def welinder_log_posterior(labels, position, direction, threshold, p, sds):
         value += math.log(p[0] * math.exp(-apart[0]) + p[1] * math.exp(-apart[1]))
     value -= 0.5 * sum(((w - first) ** 2).sum() for w in direction) / direction_sd**2
     return value - 0.5 * (threshold**2).sum() / threshold_sd**2
-
-
-def sequential_em(entries, shown, sizes, start, pseudo, rest, *, steps):
-    """`steps` rounds of E then M: matrices, influences, prior. `shown` is what a labeler saw, or -1."""
-    samples, labelers, classes = sizes
-    psi, a, p = (np.array(x) for x in start)
-    for _ in range(steps):
-        T = np.zeros((samples, classes))
-        for i in range(samples):
-            for c in range(classes):
-                T[i, c] = p[c]
-                for (j, t, k), h in zip(entries, shown, strict=True):
-                    if j == i:
-                        T[i, c] *= psi[t, c, k] if h < 0 else a[t] * (k == h) + (1 - a[t]) * psi[t, c, k]
-            T[i] /= T[i].sum()
-        counts, copies = np.tile(pseudo, (labelers, 1, 1)), np.full(labelers, rest[0])
-        number = np.full(labelers, sum(rest))
-        for (i, t, k), h in zip(entries, shown, strict=True):
-            number[t] += h >= 0
-            for c in range(classes):
-                copy = 0.0
-                if h == k:
-                    copy = T[i, c] * a[t] / (a[t] + (1 - a[t]) * psi[t, c, k])
-                copies[t] += copy
-                counts[t, c, k] += T[i, c] - copy
-        psi, a, p = counts / counts.sum(axis=2, keepdims=True), copies / number, T.sum(axis=0) / samples
-    return psi, a, p

@@ -43,25 +43,6 @@ def calibrated(counts, z):
     return joint
 
 
-def prune(q, z, joint, of_sample, rule):
-    """The five rules of section 3.2, as sets of samples."""
-    size, classes = len(z), len(joint)
-    if rule == "argmax":
-        return {i for i in range(size) if max(q[i]) > q[i][z[i]]}
-    if rule == "off_diagonal":
-        return {i for i in range(size) if of_sample[i] >= 0 and of_sample[i] != z[i]}
-    number = [[round(joint[c][k] * size) for k in range(classes)] for c in range(classes)]
-    by_class, by_rate = set(), set()
-    for k in range(classes):
-        mine = [i for i in range(size) if z[i] == k]
-        wrong = sum(number[c][k] for c in range(classes) if c != k)
-        by_class |= set(sorted(mine, key=lambda i: q[i][k])[:wrong])
-        for c in range(classes):
-            if c != k:
-                by_rate |= set(sorted(mine, key=lambda i: q[i][k] - q[i][c])[: number[c][k]])
-    return {"class": by_class, "noise_rate": by_rate, "both": by_class & by_rate}[rule]
-
-
 def noise_layer_step(q, z, psi, pseudo):
     """One step of EM from psi: the new psi, and the log-likelihood of the old one."""
     classes, log_likelihood = len(psi), 0.0

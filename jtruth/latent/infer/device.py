@@ -8,6 +8,7 @@ device draws the samples of its shard by a key of its own, and counts are added 
 samples have a leading axis of shards, filled up with samples on which nothing was seen.
 """
 
+import pickle
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -20,28 +21,16 @@ from scipy import sparse
 from jtruth._arrays import JaxGenerator, log_gamma_draws
 from jtruth._mesh import mesh_axis
 from jtruth._random import stream
-from jtruth.latent.checkpoint import digest
 from jtruth.latent.infer import kernel
 
 _PADDING = 3.0  # times as many places as things seen, at most; else rows are parted by how much was seen
 _KEYS = 128  # of a sweep: the next one's, the samples', and one for each draw of rows
 
 
-class Shapes:
+def shapes_of(problem: kernel.Problem) -> bytes:
     """What a program is compiled for, besides the shapes of its arrays; equal ones share a program."""
-
-    def __init__(self, problem: kernel.Problem):
-        self.blocks = tuple(problem.blocks.values())
-        self.pooled = problem.pooled
-        self.alike = tuple(_structure(group, np.zeros(group[1].prior.shape[-1])) for group in problem.alike)
-        groups = [(here.start, tuple(raters)) for here, raters in (*self.pooled, *self.alike)]
-        self.mark = digest(self.blocks, groups)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Shapes) and self.mark == other.mark
-
-    def __hash__(self) -> int:
-        return hash(self.mark)
+    alike = [_structure(group, np.zeros(group[1].prior.shape[-1])) for group in problem.alike]
+    return pickle.dumps((tuple(problem.blocks.values()), problem.pooled, tuple(alike)))
 
 
 def _structure(group: Any, log_share: Any) -> kernel.Group:
@@ -98,7 +87,7 @@ class Data(NamedTuple):
 class Program(NamedTuple):
     """A problem whose sweeps XLA makes."""
 
-    shapes: Shapes
+    shapes: bytes  # of `shapes_of`
     data: Data
     mesh: Any  # devices that share the samples, or None
     row: tuple[np.ndarray, ...]  # of each part: the row of the problem at each place, -1 for filling
@@ -159,7 +148,7 @@ def program_of(problem: kernel.Problem, wanted: bool | None = None, mesh: Any = 
     with jax.enable_x64(True):
         where = None if mesh is None else jax.tree.map(lambda s: NamedSharding(mesh, s), _specs(data, axis))
         data = jax.device_put(data, where)
-    return Program(Shapes(problem), data, mesh, row, problem.multiplicity.size)
+    return Program(shapes_of(problem), data, mesh, row, problem.multiplicity.size)
 
 
 def laid_out(problem: kernel.Problem, shards: int) -> tuple[tuple[Part, ...], tuple[np.ndarray, ...]]:
@@ -214,7 +203,7 @@ def _specs(data: Data, axis: str) -> Data:
 
 
 @partial(jax.jit, static_argnames=("shapes", "most", "mesh"))
-def _compiled(shapes: Shapes, data: Data, chain: dict, sweeps: Any, *, most: int, mesh: Any) -> Any:
+def _compiled(shapes: bytes, data: Data, chain: dict, sweeps: Any, *, most: int, mesh: Any) -> Any:
     axis = None if mesh is None else mesh_axis(mesh)
     everywhere = PartitionSpec()
 
@@ -232,13 +221,14 @@ def _compiled(shapes: Shapes, data: Data, chain: dict, sweeps: Any, *, most: int
     return shared(data, chain, sweeps)
 
 
-def block(shapes: Shapes, data: Data, chain: dict, sweeps: Any, most: int, axis: str | None) -> Any:
+def block(shapes: bytes, data: Data, chain: dict, sweeps: Any, most: int, axis: str | None) -> Any:
     """Some sweeps of one shard, without its leading axis; traced once for all numbers of sweeps.
 
     Counts are added up over the axis. Returns the chain, what is kept of every sweep (most, ...), and sums of
     p, (states, rows) of each part.
     """
-    alike = tuple(map(_structure, shapes.alike, data.alike))
+    blocks, pooled, families = pickle.loads(shapes)
+    alike = tuple(map(_structure, families, data.alike))
 
     def one(step: Any, carry: Any) -> Any:
         chain, kept, p = carry
@@ -246,9 +236,7 @@ def block(shapes: Shapes, data: Data, chain: dict, sweeps: Any, most: int, axis:
         words, key, samples = jax.random.key_data(keys), keys[0], keys[1]
         rows = jax.random.wrap_key_data(jnp.tile(words[2:], 2), impl="rbg")  # less to compile than threefry
         samples = samples if axis is None else stream(samples, "shard", jax.lax.axis_index(axis))
-        engine = data._replace(
-            alike=alike, blocks=shapes.blocks, pooled=shapes.pooled, key=samples, axis=axis
-        )
+        engine = data._replace(alike=alike, blocks=blocks, pooled=pooled, key=samples, axis=axis)
         new, log_theta, more = kernel.sweep(engine, chain, JaxGenerator(rows))
         seen = new | {"log_theta": log_theta}
         kept = {name: a.at[step].set(seen[name]) for name, a in kept.items()}

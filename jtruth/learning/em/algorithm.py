@@ -165,9 +165,8 @@ def maximise(
         prior: (classes,) a known class prior; -1 to learn it.
 
     Returns:
-        Where EM stopped, with, as `kept`, p(class) (samples, classes) or p(class, level), log p(labels |
-            class)
-        (samples, classes) with no class known, and the log-likelihood.
+        Where EM stopped. `kept` are p(class) (samples, classes) or p(class, level); log p(labels | class)
+        (samples, classes) with no class known; and the log-likelihood.
     """
     data, start, settings = jax.tree.map(jnp.asarray, (data, start, settings))
     model = model_of(data, settings)

@@ -41,7 +41,7 @@ def laplace_draws(
         )
     size, classes = len(state.workers), len(state.classes)
     num = int(np.clip(_MOST_CELLS // (size * classes**2), _FEWEST, _MOST))
-    together = (size * classes + 1) * classes <= MOST_TOGETHER and not state.closed_num_samples
+    together = (size * classes + 1) * classes <= MOST_TOGETHER
     rng = host_rng(key, "normal law of labelers")
     if posterior is None:
         posterior = posterior_of(state.patterns, state.prior, state.matrices)
@@ -94,8 +94,7 @@ def _enough(state: Stream, rng: np.random.Generator) -> np.ndarray:
 def _draw_alone(state: Stream, posterior: np.ndarray, num: int, rng: np.random.Generator):
     """Each labeler's matrix by its own block, and the prior by its own."""
     size, classes = len(state.workers), len(state.classes)
-    open_counts, products = expected_counts(state.patterns, posterior, size)
-    counts, products = open_counts + state.closed_matrices, products + state.closed_products
+    counts, products = expected_counts(state.patterns, posterior, size)
     (pseudo_prior, pseudo), starts = state.pseudo_counts, np.arange(classes) * classes
     matrices = np.empty((num, size, classes, classes), np.float32)
     for t in range(size):
@@ -103,15 +102,11 @@ def _draw_alone(state: Stream, posterior: np.ndarray, num: int, rng: np.random.G
         for k in range(classes):
             moments[:, k, :, k] = products[t, k]
         lost = np.diag(counts[t].ravel()) - moments.reshape(classes**2, classes**2)
-        total = (open_counts[t] + pseudo[t]).sum(axis=1)
+        total = (counts[t] + pseudo[t]).sum(axis=1)
         block = normal.curvature(lost, state.matrices[t].ravel(), total, starts)
         matrices[:, t] = _drawn(state.matrices[t], block, num, rng)
     number = state.patterns.number.sum()
-    moment = (state.patterns.number[:, None] * posterior).T @ posterior
-    # Closed samples are taken to be like open ones.
-    share = moment / max(number, 1) * (state.closed_prior.sum() + number)
-    if not number:
-        share = np.diag(state.closed_prior)
+    share = (state.patterns.number[:, None] * posterior).T @ posterior
     lost = np.diag(share.sum(axis=1)) - share
     block = normal.curvature(lost, state.prior, np.array([pseudo_prior.sum() + number]), starts[:1])
     return _drawn(state.prior[None], block, num, rng)[:, 0], matrices

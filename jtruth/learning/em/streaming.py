@@ -3,10 +3,6 @@
 Of the samples only the distinct rows of labels and their numbers are kept (`patterns`), so an update ends at
 a fixed point of the EM of all labels together, starting at the parameters of the day before.
 
-`close` replaces the samples by expected counts of labels at the parameters of that day (the incremental EM of
-Neal and Hinton 1998): later updates take memory and time for their own labels only, and differ a little from
-a fit of all (`benchmarks/streaming.py`). Later labels of a closed sample count as those of a new one.
-
 On disk a stream is a checkpoint (`jtruth.latent.checkpoint`), written only over a state whose sets of labels
 it has counted, so of two processes that update one file the slower is refused.
 """
@@ -29,13 +25,11 @@ from jtruth.labels import Labels, must_be_labels
 from jtruth.latent.checkpoint import Checkpoint, digest
 from jtruth.learning._fit import check_steps, first_guess, not_converged
 from jtruth.learning.em import columns
-from jtruth.learning.em.columns import CodedPatterns, expected_counts, merge_patterns, posterior_of, rows_of
+from jtruth.learning.em.columns import CodedPatterns, merge_patterns, posterior_of, rows_of
 from jtruth.learning.em.dawid_skene import MAXIMUM_LIKELIHOOD, Smoothing, climbed
 
-_MARK = "stream of labels, Dawid and Skene's model, format 2"
-_ARRAYS = ("prior", "matrices", "pattern", "moment", "batch",
-           "closed_matrices", "closed_prior", "closed_products")  # fmt: skip
-_NUMBERS = ("closed_num_samples", "closed_num_labels")
+_MARK = "stream of labels, Dawid and Skene's model, format 3"
+_ARRAYS = ("prior", "matrices", "pattern", "moment", "batch")
 _WORDS = ("log_likelihood", "converged", "num_steps", "warnings", "classes", "smoothing", "batches")
 _DOUBT = 1e-4  # in yesterday's matrices: what they call impossible, EM could never find possible again
 
@@ -45,38 +39,33 @@ class Stream(NamedTuple):
 
     prior: Float[np.ndarray, " classes"]
     matrices: Float[np.ndarray, "labelers classes classes"]  # rows: true class; columns: given label
-    log_likelihood: float  # of the labels of samples that are not closed
+    log_likelihood: float
     converged: bool
     num_steps: int  # of the last update
     warnings: tuple[str, ...]
     classes: tuple  # names in order of their codes
     workers: tuple  # id of each labeler
-    tasks: tuple  # id of each sample that is not closed
+    tasks: tuple  # id of each sample
     pattern: Int[np.ndarray, " samples"]  # which row of `patterns` these samples have
     moment: Float[np.ndarray, " samples"]  # when each was labelled first; NaN where unknown
     batch: Int[np.ndarray, " samples"]  # the set of labels it came with: 1, 2, ...
     patterns: CodedPatterns
     smoothing: Smoothing
     batches: tuple[str, ...]  # a digest of each set of labels that was counted
-    # what is left of samples that were forgotten: expected counts at the parameters of that day
-    closed_matrices: Float[np.ndarray, "labelers classes classes"]  # labels by true class and given label
-    closed_prior: Float[np.ndarray, " classes"]  # samples by class
-    closed_products: Float[np.ndarray, "labelers classes classes classes"]  # by label: sum of rho[c] rho[d]
-    closed_num_samples: int
-    closed_num_labels: int
 
     __repr__ = one_line
 
     @property
     def class_posterior(self) -> Float[np.ndarray, "samples classes"]:
-        """p(y_i = c | labels) of the samples that are not closed, in the order of `tasks`."""
+        """p(y_i = c | labels) of the samples, in the order of `tasks`."""
         return posterior_of(self.patterns, self.prior, self.matrices)[self.pattern]
 
     @property
     def pseudo_counts(self) -> tuple[Float[np.ndarray, " classes"], Float[np.ndarray, "t classes classes"]]:
-        """Counts added in an M step, smoothing and closed samples: of the prior, of the matrices."""
-        rows = self.smoothing.rows(len(self.classes))
-        return self.smoothing.prior + self.closed_prior, rows + self.closed_matrices
+        """Counts added in an M step: of the prior, of the matrices."""
+        classes = len(self.classes)
+        rows = np.tile(self.smoothing.rows(classes), (len(self.workers), 1, 1))
+        return np.full(classes, float(self.smoothing.prior)), rows
 
     @property
     def order(self) -> Float[np.ndarray, " samples"]:
@@ -84,16 +73,10 @@ class Stream(NamedTuple):
         return self.moment if np.isfinite(self.moment).all() else self.batch.astype(np.float64)
 
     def labels(self) -> Labels:
-        """The labels of the samples that are not closed, in the order of `tasks`."""
+        """The labels of the samples, in the order of `tasks`."""
         codes, length = self.patterns.codes(self.pattern), self.patterns.length[self.pattern]
         labels = CodedPatterns(codes, length, length).labels(len(self.workers), len(self.classes))
         return labels.with_names(tasks=self.tasks, workers=self.workers, classes=self.classes)
-
-    def noise_model(self) -> Any:
-        """The matrices as `jtruth.noise.ConfusionMatrices`."""
-        from jtruth.noise import ConfusionMatrices
-
-        return ConfusionMatrices(self.matrices)
 
 
 def begin_stream(
@@ -122,7 +105,6 @@ def _fresh(class_names: tuple, smoothing: Smoothing) -> Stream:
     return Stream(
         np.full(classes, 1 / classes), none, 0.0, False, 0, (), class_names, (), (),
         np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int64), empty, smoothing, (),
-        none, np.zeros(classes), np.zeros((0, *[classes] * 3)), 0, 0,
     )  # fmt: skip
 
 
@@ -133,7 +115,7 @@ def update(
     """Add labels and fit again, from the parameters of `state`.
 
     Args:
-        state: of `begin_stream`, `update`, `close` or `read_stream`.
+        state: of `begin_stream`, `update` or `read_stream`.
         new_labels: of the same classes; tasks and workers are matched by their names.
         when: as in `begin_stream`, of the samples of `new_labels`; a known sample keeps its first.
         max_steps, tol: as in `fit_dawid_skene`.
@@ -178,8 +160,7 @@ def stream_of_table(
 
     Returns:
         A stream whose samples have no names: `tasks` and `class_posterior` are empty. Its warnings include
-            the
-        notes of `Labels.from_frame`.
+        the notes of `Labels.from_frame`.
 
     Raises:
         ValueError: a table in memory, and what `Labels.from_frame` refuses.
@@ -235,28 +216,13 @@ def _nameless(state: Stream) -> Stream:
     return state._replace(tasks=(), pattern=state.pattern[:0], moment=state.moment[:0], batch=state.batch[:0])
 
 
-def close(state: Stream) -> Stream:
-    """Forget the samples, and keep their expected counts at the parameters of today."""
-    posterior = posterior_of(state.patterns, state.prior, state.matrices)
-    counts, products = expected_counts(state.patterns, posterior, len(state.workers))
-    number = state.patterns.number
-    return _nameless(state)._replace(
-        patterns=CodedPatterns(state.patterns.code[:0], state.patterns.length[:0], number[:0]),
-        closed_matrices=state.closed_matrices + counts,
-        closed_prior=state.closed_prior + number @ posterior,
-        closed_products=state.closed_products + products,
-        closed_num_samples=state.closed_num_samples + int(number.sum()),
-        closed_num_labels=state.closed_num_labels + int(number @ state.patterns.length),
-    )
-
-
 def write_stream(path: str | Path, state: Stream) -> None:
     """Write the state to a file that `read_stream` reads.
 
     Raises:
         ValueError: the file holds sets of labels that the state has not counted, or something else.
     """
-    arrays = {name: np.asarray(getattr(state, name)) for name in (*_ARRAYS, *_NUMBERS)}
+    arrays = {name: np.asarray(getattr(state, name)) for name in _ARRAYS}
     arrays |= {f"patterns_{name}": value for name, value in state.patterns._asdict().items()}
     arrays |= {"tasks": _text(state.tasks), "workers": _text(state.workers)}
     words = {name: getattr(state, name) for name in _WORDS}
@@ -283,7 +249,6 @@ def read_stream(path: str | Path) -> Stream:
     words["smoothing"] = Smoothing(*words["smoothing"])
     return Stream(
         **{name: arrays[name] for name in _ARRAYS},
-        **{name: int(arrays[name]) for name in _NUMBERS},
         **words,
         tasks=tuple(json.loads(arrays["tasks"].tobytes())),
         workers=tuple(json.loads(arrays["workers"].tobytes())),
@@ -364,15 +329,11 @@ def _joined(state: Stream, new: Labels, when: np.ndarray | None) -> Stream:
 
 
 def _first_matrices(state: Stream, more: int) -> Stream:
-    """The state with the mean matrix and empty closed counts for so many new labelers."""
+    """The state with the mean matrix for so many new labelers."""
     classes = len(state.classes)
     mean = state.matrices.mean(axis=0) if len(state.matrices) else _host.diagonal_rows(classes, 0.7, 0.3)
     newcomers = np.broadcast_to(mean, (more, classes, classes))
-    return state._replace(
-        matrices=np.concatenate([state.matrices, newcomers]),
-        closed_matrices=np.pad(state.closed_matrices, ((0, more), (0, 0), (0, 0))),
-        closed_products=np.pad(state.closed_products, ((0, more), *[(0, 0)] * 3)),
-    )
+    return state._replace(matrices=np.concatenate([state.matrices, newcomers]))
 
 
 def _numbered(known: tuple, new: Sequence) -> tuple[tuple, np.ndarray]:

@@ -8,7 +8,7 @@ from scipy.special import softmax
 from jtruth._host import diagonal_rows, labels_log_likelihood, vote_shares
 from jtruth._one_line import one_line
 from jtruth._validation import choose
-from jtruth._validation.in_range import check_codes, check_positive, check_rows
+from jtruth._validation.in_range import check_codes, check_positive, check_rows, check_shape
 from jtruth.labels import Labels, must_be_labels
 from jtruth.latent.model import LatentModel, Raters
 from jtruth.latent.models.alike import alike_classes, alike_raters
@@ -84,8 +84,10 @@ def checked_priors(labels: Labels, y_pred, symbols: int, gold, prior, priors: Di
     if symbols:
         classifier = row if symbols == classes else np.full((classes, symbols), 2 / symbols)
         if classifier_concentration is not None:
-            shape = (classes, symbols)
-            classifier = _numbers("classifier_concentration", classifier_concentration, shape, positive=True)
+            classifier = np.asarray(classifier_concentration, np.float64)
+            name = "classifier_concentration"
+            check_shape(classifier, name, "classes symbols", classes=classes, symbols=symbols)
+            check_positive(classifier.ravel(), name, "Dirichlet concentrations")
     every, alike_labelers, alike_classifier = np.arange(classes), None, None
     if alike and prior_decides(labels):
         votes = np.bincount(labels.entries()[2], minlength=classes)
@@ -101,7 +103,8 @@ def checked_priors(labels: Labels, y_pred, symbols: int, gold, prior, priors: Di
         return LatentModel(known_prior(prior, labels.class_names, gold), tuple(raters), True)
     alpha = np.asarray(prior_concentration, np.float64)
     alpha = np.full(classes, alpha) if alpha.ndim == 0 else alpha
-    return LatentModel(_numbers("prior_concentration", alpha, (classes,), positive=True), tuple(raters))
+    check_positive(alpha, "prior_concentration", "Dirichlet concentrations, one for each class", size=classes)
+    return LatentModel(alpha, tuple(raters))
 
 
 def prior_decides(labels: Labels) -> bool:
@@ -148,24 +151,10 @@ def vote_start(start: Any, rows: Rows) -> np.ndarray:
             log_likelihood = labels_log_likelihood(matrices, *rows.labels.arrays, len(known))
             shares = softmax(log_likelihood + np.log(known.sum(axis=0)), axis=1)
     else:
-        probabilities = _numbers("start", start, (rows.row_of_sample.size, classes), positive=False)
+        probabilities = np.asarray(start, np.float64)
+        check_shape(start, "start", "samples classes", samples=rows.row_of_sample.size, classes=classes)
         check_rows(probabilities, "start")
         shares = np.zeros((rows.multiplicity.size, classes))
         np.add.at(shares, rows.row_of_sample, probabilities)
         shares /= rows.multiplicity[:, None]
     return clamp(shares, rows.gold)
-
-
-def _numbers(name: str, values: Any, shape: tuple, *, positive: bool) -> np.ndarray:
-    array = np.asarray(values)
-    if array.shape != shape or array.dtype.kind not in "biuf":
-        raise ValueError(
-            f"{name} must be numbers of shape {shape}; got shape {array.shape}, dtype {array.dtype}"
-        )
-    array = array.astype(np.float64)
-    bad = np.argwhere(~np.isfinite(array) | ((array <= 0) if positive else (array < 0)))
-    if bad.size:
-        place = tuple(bad[0].tolist())
-        kind = "positive" if positive else "not negative"
-        raise ValueError(f"{name}{list(place)} is {array[place]}; it must be finite and {kind}")
-    return array
