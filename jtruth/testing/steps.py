@@ -26,6 +26,7 @@ from jaxtyping import Array, Bool, Float, Int, Key
 from jtruth._arrays import AnyArray, from_here, largest, safe_log
 from jtruth._one_line import one_line
 from jtruth._random import stream
+from jtruth._validation.in_range import check_codes
 from jtruth.tables.metrics import ratio
 from jtruth.testing.binary.batch import flips
 
@@ -127,7 +128,18 @@ def _product(a: Float[Array, "rows n"], b: Float[Array, "columns n"]) -> Float[A
 
 def log_testing_posterior(log_rho: LogRho, y_pred: Codes, confusion: Confusion) -> LogRho:
     """log p(y_i = c | y_pred_i, z_i; K), (25)."""
+    _check(log_rho, y_pred, confusion)
     return jax.nn.log_softmax(log_rho + safe_log(confusion).T[y_pred], axis=1)
+
+
+def _check(log_rho: LogRho, y_pred: Codes, confusion: Confusion) -> None:
+    """ValueError for a start of other classes, and for predictions that no column of K is for."""
+    if confusion.ndim != 2 or len(confusion) != log_rho.shape[1]:
+        raise ValueError(
+            f"the iteration starts from shape {confusion.shape} but there are {log_rho.shape[1]} classes; "
+            f"give start=steps.uniform_rows({log_rho.shape[1]})"
+        )
+    check_codes(y_pred, confusion.shape[1], "y_pred", size=len(log_rho))
 
 
 def expected_counts(log_rho: LogRho, y_pred: Codes, confusion: Confusion) -> tuple[Confusion, Confusion]:
@@ -165,6 +177,7 @@ def exact_step(log_rho: LogRho, y_pred: Codes, weight: Weight = None) -> Step:
     rho = jnp.exp(log_rho - log_rho.max(axis=1, keepdims=True)).T
 
     def step(confusion, _):
+        _check(log_rho, y_pred, confusion)
         symbols = confusion.shape[1]
         if symbols == 2:  # faster than to gather
             p = rho * jnp.where(y_pred[None] == 1, confusion[:, 1:], confusion[:, :1])

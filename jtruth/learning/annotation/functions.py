@@ -27,7 +27,7 @@ from numpyro.primitives import Messenger
 from jtruth._arrays import AnyArray, is_concrete, safe_log
 from jtruth._host import diagonal_rows
 from jtruth._one_line import one_line
-from jtruth._validation.in_range import check_codes
+from jtruth._validation.in_range import check_codes, check_rows, check_whole
 from jtruth.labels import Labels
 from jtruth.latent import density
 from jtruth.latent.density import Channel
@@ -85,6 +85,7 @@ def data_of(labels: Any = None, num_classes: int | None = None, shape: tuple | N
             "functools.partial(model, num_classes=3), or jt.Labels"
         )
     z = np.asarray(z) if is_concrete(z) else z
+    check_whole(2, num_classes=2 if num_classes is None else num_classes)
     size = max(int(np.max(z, initial=0)) + 1, 2) if num_classes is None else num_classes
     check_codes(z, size, "labels", size=z.shape, missing=True, kinds="iu")
     who = np.where(z >= 0, np.arange(z.shape[1]), -1) if is_concrete(z) else np.arange(z.shape[1])
@@ -189,6 +190,8 @@ def observe(
     data = data_of(data)
     if channel is None:
         sizes = data.num_labelers, data.num_classes, data.num_classes
+        for what, p in {"prior": prior, "confusion": confusion}.items():
+            check_rows(p, f"site 'labels': {what}")
         confusion = jnp.ones(sizes) if confusion is None else jnp.asarray(confusion)
         prior = jnp.asarray(prior)
         if prior.shape not in ((sizes[1],), (len(data.labeler), sizes[1])):
@@ -222,9 +225,11 @@ class _Support(constraints.greater_than):
         return self.of(x)
 
     def feasible_like(self, prototype: Any) -> Any:
+        """Return the start, in the shape of an array."""
         return jnp.broadcast_to(self.start, jnp.shape(prototype))
 
     def tree_flatten(self) -> tuple:
+        """Return the arrays, and what is no array."""
         return (self.of, self.start), (("of", "start"), {"event_dim": self.event_dim, "moves": self.moves})
 
 
@@ -251,9 +256,11 @@ class _Near(dist.Distribution):
     variance = property(lambda self: self.base_dist.variance)
 
     def sample(self, key: Any, sample_shape: tuple[int, ...] = ()) -> Any:
+        """Draw from the distribution, wherever samplers start."""
         return self.base_dist.sample(key, sample_shape)
 
     def log_prob(self, value: Any, intermediates: Any = None) -> Any:
+        """Return the log density of the distribution."""
         return self.base_dist.log_prob(value)
 
 
@@ -271,7 +278,7 @@ class starting(Messenger):
             msg["fn"] = _Near(msg["fn"], jnp.broadcast_to(value, msg["fn"].shape()), self.moves)
 
 
-def majority_start(data: LabelData) -> tuple[np.ndarray, np.ndarray]:
+def majority_start(data: LabelData) -> tuple[AnyArray, AnyArray]:
     """Class shares and matrices against the majority vote; even shares and good labelers without labels."""
     classes = data.num_classes
     rows = np.broadcast_to(diagonal_rows(classes, 4.0, 1.0), (data.num_labelers, classes, classes))
@@ -413,6 +420,11 @@ def draw_sites(sites: Callable, hyper: Hyper, labelers: int) -> dict[str, Any]:
 def _run(name: str, labels: Any, num_classes: int | None, shape: Any, priors: Hyper) -> None:
     """The model of this name, whose samplers start near the majority vote."""
     data, spec = data_of(labels, num_classes, shape), SPECS[name]
+    if not data.num_labelers:
+        raise ValueError(
+            f"labels are floating numbers of shape {np.shape(labels)}; this model needs whole numbers, with -1 "
+            "for no label. Only `testing` and `noisy_label_regression` take log p(labels | class)"
+        )
     hyper = models.prepare(spec, data.num_classes, data.labeler.shape[1], priors)
     with starting(spec.start(*majority_start(data), hyper), priors):
         drawn = draw_sites(spec.sites, hyper, data.num_labelers)

@@ -243,7 +243,7 @@ def _setting(name: str, value: Any, shape: tuple[int, ...], spec: Spec) -> AnyAr
     if not np.isfinite(array).all():
         raise ValueError(f"the prior setting {name!r} is not finite: {given}")
     scales = array[1:] if free and array.ndim == 1 else array  # after a mean, which may have any sign
-    if not (free and array.ndim > 1 or (scales > 0).all()):
+    if not ((free and array.ndim > 1) or (scales > 0).all()):
         raise ValueError(f"the prior setting {name!r} is {given}; {'sd' if free else 'it'} must be positive")
     return array
 
@@ -302,8 +302,8 @@ def welinder_defaults(classes: int) -> Hyper:
     """Those of `fit_welinder`: w ~ N(1, 1), tau ~ N(0, 3^2), x ~ N(-1 or +1, .8^2) by 25 nodes."""
     if classes != 2:
         raise ValueError(
-            f"Welinder's model is for two classes, but these are {classes}: choose item_difficulty (glad), where "
-            "samples differ too"
+            f"Welinder's model is for two classes, but these are {classes}: choose item_difficulty (glad), "
+            "where samples differ too"
         )
     return {"direction": (1.0, 1.0), "threshold": (0.0, 3.0), "position_prior": (0.8, 25.0)}
 
