@@ -349,8 +349,11 @@ def other_name(labels):
     models.observe(labels, shares, jnp.full((2, 2), 0.5))
 
 
-def changing(labels, calls=itertools.count()):
-    numpyro.sample("more", dist.Normal().expand([2 - next(calls) % 2]).to_event(1))
+CALLS = itertools.count()
+
+
+def changing(labels):
+    numpyro.sample("more", dist.Normal().expand([2 - next(CALLS) % 2]).to_event(1))
     models.observe(labels, jnp.array([0.5, 0.5]), jnp.full((2, 2), 0.5))
 
 
