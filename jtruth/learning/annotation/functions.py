@@ -441,8 +441,8 @@ def dawid_skene(
             checked), or None, to draw them.
         num_classes: of an array; if None, the largest code + 1, at least 2. Traced arrays need it.
         shape: (samples, labelers), where `labels` is None.
-        priors: concrete numbers: class_concentration (1 for each class) and row_concentration, (classes,
-            classes), 2 on the diagonal and 1 spread over the rest.
+        priors: class_concentration (1 for each class) and row_concentration, (classes, classes), 2 on the
+            diagonal and 1 spread over the rest. They may be traced, or sites of your model.
 
     Raises:
         ValueError: a wrong code, with its cell; an unknown prior setting, or one of another shape.

@@ -320,7 +320,8 @@ def welinder_start(prior, matrices, hyper):
 
 
 _LABELER, _CLASS, _LABEL = "labeler", "true_class", "labeled_as"
-DIMS: dict[str, list[str]] = {  # axes of every site; ArviZ cannot have one that is called "label"
+# Axes of every site. None is called "label", because `arviz_stats.summary` stacks them into one of that name.
+DIMS: dict[str, list[str]] = {
     "prior": [_CLASS], "confusion": [_LABELER, _CLASS, _LABEL], "matrix": [_CLASS, _LABEL],
     "population": [_CLASS, "wrong"], "spread": [_CLASS, "wrong"], "own": [_LABELER, _CLASS, "wrong"],
     "weights": [_CLASS, "stratum"], "common": [_CLASS, "stratum", _LABEL],
