@@ -370,8 +370,7 @@ def test_bad_input(sampled):
     traced = jax.jit(lambda z: log_density(own, (z,), {}, {}))
     for message, call in (
         (r"labels\[3, 1\] is 7", lambda: once(key, wrong, num_classes=2)),
-        ("traced array does not tell", lambda: traced(jnp.asarray(z))),
-        ("functools.partial", lambda: jax.jit(models.data_of)(z, 2)),
+        ("traced array does not tell .*functools.partial", lambda: traced(jnp.asarray(z))),
         ("'accuracy' has shape .3,", lambda: jax.jit(lambda a: coin(key, z, accuracy=a))(jnp.ones(3))),
         ("'strength' is 'two'; give ", lambda: log_density(models.strata, (z,), {"strength": "two"}, {})),
         ("num_classes must be a whole number of at least 2", lambda: once(key, z, num_classes=2.0)),

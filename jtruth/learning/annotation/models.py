@@ -188,8 +188,9 @@ def normal_levels(size: Any) -> tuple[AnyArray, AnyArray]:
         log_weight[row, :n] = np.log(weights / weights.sum())
     if is_concrete(size):
         return nodes[0], log_weight[0]
-    place = jnp.asarray(size, jnp.int32) - 1
-    return tuple(jnp.asarray(a).at[place].get(mode="fill", fill_value=jnp.nan) for a in (nodes, log_weight))
+    both = jnp.stack([nodes, log_weight], axis=1)
+    row = both.at[jnp.asarray(size, jnp.int32) - 1].get(mode="fill", fill_value=jnp.nan)
+    return row[0], row[1]
 
 
 class Spec(NamedTuple):
@@ -200,7 +201,7 @@ class Spec(NamedTuple):
     channel: Callable[[Parameters, Hyper, int], Channel]  # parameters, hyper, T -> probabilities of labels
     defaults: Callable[[int], Hyper] = lambda classes: {}  # C -> prior settings, all that a user may replace
     # class shares, matrices, hyper -> a start; what is not in it starts at a draw from its prior
-    start: Callable[[np.ndarray, np.ndarray, Hyper], Parameters] = lambda prior, psi, hyper: {"prior": prior}
+    start: Callable[[Any, Any, Hyper], Parameters] = lambda prior, psi, hyper: {"prior": prior}
     rigid: bool = False  # whether two labels of a sample can determine the parameters
     any_sign: tuple[str, ...] = ()  # prior settings that need not be positive
 
