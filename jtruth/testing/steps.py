@@ -30,8 +30,8 @@ from jtruth._validation.in_range import check_codes
 from jtruth.tables.metrics import ratio
 from jtruth.testing.binary.batch import flips
 
-LogRho = Float[Array, "samples classes"]
-Codes = Int[Array, " samples"]
+LogRho = Float[AnyArray, "samples classes"]
+Codes = Int[AnyArray, " samples"]
 Confusion = Float[Array, "classes symbols"]
 Weight = Float[Array, " samples"] | None
 Step = Callable[[Confusion, Int[Array, ""]], Confusion]
@@ -161,6 +161,7 @@ def _predicted(y_pred: Codes, first: int, end: int) -> Bool[Array, "symbols samp
 
 def plug_in_step(log_rho: LogRho, y_pred: Codes) -> Step:
     """Ratio of means: one step of EM on the collapsed likelihood."""
+    log_rho, y_pred = jnp.asarray(log_rho), jnp.asarray(y_pred)
 
     def step(confusion, _):
         mean, _ = expected_counts(log_rho, y_pred, confusion)
@@ -174,6 +175,7 @@ def exact_step(log_rho: LogRho, y_pred: Codes, weight: Weight = None) -> Step:
 
     K has no zeros (`iterate`), so (25) is a product with class posteriors whose largest is 1.
     """
+    log_rho, y_pred = jnp.asarray(log_rho), jnp.asarray(y_pred)
     rho = jnp.exp(log_rho - log_rho.max(axis=1, keepdims=True)).T
 
     def step(confusion, _):
@@ -197,6 +199,7 @@ def labels_table(log_rho: LogRho, y_pred: Codes, confusion: Confusion) -> Int[Ar
 
 def labels_step(log_rho: LogRho, y_pred: Codes) -> Step:
     """Algorithm 3: (23) of the most probable labels."""
+    log_rho, y_pred = jnp.asarray(log_rho), jnp.asarray(y_pred)
 
     def step(confusion, _):
         table = labels_table(log_rho, y_pred, confusion)
@@ -262,7 +265,7 @@ def draw_counts(
 
 def sampling_step(key: Key[Array, ""], log_rho: LogRho, y_pred: Codes) -> Step:
     """Algorithm 4, by 2500 draws a class; draws without a class are left out of its row."""
-    draws = 2500 * log_rho.shape[1]
+    log_rho, y_pred, draws = jnp.asarray(log_rho), jnp.asarray(y_pred), 2500 * log_rho.shape[1]
 
     def step(confusion, number):
         tables = draw_counts(stream(key, "algorithm 4", number), log_rho, y_pred, confusion, draws)

@@ -34,8 +34,8 @@ from jtruth.testing import steps
 from jtruth.testing.binary.operating_point import tilts
 from jtruth.testing.steps import Step
 
-Odds = Float[Array, " samples"]
-Codes = Int[Array, " samples"]
+Odds = Float[AnyArray, " samples"]
+Codes = Int[AnyArray, " samples"]
 Point = Float[Array, " 2"]  # (p_D, p_FA)
 _POINTS = 2001
 _RATES = named_metric("recall"), named_metric("false_alarm_rate")  # P_D, P_FA
@@ -78,9 +78,10 @@ def moments(log_odds: Odds, y_pred: Codes, point: Point, weight: Odds | None = N
     return ShareMoments(mean_u, var_u, mean_v, var_v, parts[0].sum() / n)
 
 
-def ratio_step(log_odds: Array, y_pred: Array, *, weight: Array | None = None, mean: str = MEANS[0]) -> Step:
+def ratio_step(log_odds: Odds, y_pred: Codes, *, weight: Odds | None = None, mean: str = MEANS[0]) -> Step:
     """Algorithm 1; `mean` is that of `jtruth.stats.ratio_mean`."""
     check_codes(y_pred, 2, "y_pred", size=len(log_odds))
+    log_odds, y_pred = jnp.asarray(log_odds), jnp.asarray(y_pred)
 
     def step(point, _):
         m = moments(log_odds, y_pred, point, weight)
@@ -89,7 +90,7 @@ def ratio_step(log_odds: Array, y_pred: Array, *, weight: Array | None = None, m
     return step
 
 
-def exact_step(log_odds: Array, y_pred: Array, *, weight: Array | None = None) -> Step:
+def exact_step(log_odds: Odds, y_pred: Codes, *, weight: Odds | None = None) -> Step:
     """Conditional means of P_D and P_FA given the operating point, each given that it is defined."""
     return of_point(steps.exact_step(class_dist(log_odds), y_pred, weight))
 
