@@ -27,7 +27,7 @@ import numpy as np
 from jax.scipy.special import betaln, gammaln
 from jaxtyping import Array, Bool, Float, Int
 
-from jtruth._arrays import AnyArray, largest
+from jtruth._arrays import AnyArray, largest, must_be_concrete
 from jtruth._mesh import over_sets
 from jtruth._one_line import one_line
 from jtruth._validation.in_range import check_codes
@@ -142,6 +142,7 @@ def exact_counts(
 
 def enough_window(log_odds: Odds, y_pred: Codes, prior: BetaPrior = BetaPrior()) -> tuple[int, int]:
     """Counts of A and of B that hold +-8 posterior sd of the widest set, in multiples of 32 (host side)."""
+    must_be_concrete("enough_window", "window=(counts, counts)", log_odds, y_pred, prior)
     x, y = jnp.asarray(log_odds), jnp.asarray(y_pred)
     prior = jax.tree.map(lambda v: jnp.asarray(v, x.dtype), prior)
     sd = np.asarray(_spreads(x, y, prior), np.float64)
