@@ -143,6 +143,7 @@ def test_steps_and_counts_refuse_wrong_codes_and_shapes():
     ):
         with pytest.raises(ValueError, match=words):
             call()
+    assert testing.count_draws(0, rho, PRIOR, y_pred, num_draws=4).tables.shape == (4, 3, 3)
     assert jax.jit(lambda y: testing.exact_counts(x, y, window=(4, 4)).ok)(y_pred).shape == ()
 
 

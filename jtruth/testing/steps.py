@@ -33,7 +33,7 @@ from jtruth.testing.binary.batch import flips
 LogRho = Float[AnyArray, "samples classes"]
 Codes = Int[AnyArray, " samples"]
 Confusion = Float[Array, "classes symbols"]
-Weight = Float[Array, " samples"] | None
+Weight = Float[AnyArray, " samples"] | None
 Step = Callable[[Confusion, Int[Array, ""]], Confusion]
 
 _EDGE = 1e-3  # no rate is nearer to 0 or 1 in an iteration

@@ -16,10 +16,11 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 from jax.scipy.special import gammaln
-from jaxtyping import Array, Bool, Float, Int, Key
+from jaxtyping import Array, Bool, Float, Int
 
 from jtruth._arrays import AnyArray, is_concrete, safe_log
 from jtruth._one_line import one_line
+from jtruth._random import Key, as_key
 from jtruth._validation.in_range import check_codes, check_shape
 from jtruth.noise.base import draw_rows
 from jtruth.posterior import validate_prior
@@ -53,7 +54,7 @@ class WeightedTables(NamedTuple):
 
 
 def count_draws(
-    key: Key[Array, ""],
+    key: Key,
     log_likelihood: Float[AnyArray, "samples classes"],
     prior: Float[AnyArray, " classes"],
     y_pred: Int[AnyArray, " samples"],
@@ -65,7 +66,7 @@ def count_draws(
     """Draw the count table from its exact posterior, K integrated out, for any number of classes.
 
     Args:
-        key: a JAX key.
+        key: a JAX key, or a whole number.
         log_likelihood: (samples, classes), log p(z_i | y_i = c), of a noise model.
         prior: (classes,), of the classes.
         y_pred: (samples,) predicted symbols.
@@ -105,7 +106,7 @@ def count_draws(
         integrated = gammaln(rows + table).sum() - gammaln((rows + table).sum(1)).sum()
         return table, (table, chosen.sum() + integrated + gammaln(rows.sum(1)).sum() - gammaln(rows).sum())
 
-    of_burn_in, of_draws = jax.random.split(key)
+    of_burn_in, of_draws = jax.random.split(as_key(key))
     table, _ = jax.lax.scan(
         lambda table, key: (sweep(table, key)[0], None),
         jnp.zeros(rows.shape, rho.dtype),
