@@ -99,7 +99,7 @@ def _power_sums(
     """Sums of p, p^2, ... over all samples and over the chosen, in blocks."""
 
     def of_block(k, size):
-        def part(x: Array) -> Array:
+        def part(x: AnyArray) -> Array:
             return jax.lax.dynamic_slice_in_dim(x, k * _BLOCK, size, x.ndim - 1)
 
         chance, often = part(p), None if weight is None else part(weight)

@@ -373,7 +373,7 @@ def test_bad_input(sampled):
         ("traced array does not tell .*functools.partial", lambda: traced(jnp.asarray(z))),
         ("'accuracy' has shape .3,", lambda: jax.jit(lambda a: coin(key, z, accuracy=a))(jnp.ones(3))),
         ("'strength' is 'two'; give ", lambda: log_density(models.strata, (z,), {"strength": "two"}, {})),
-        ("num_classes must be a whole number of at least 2", lambda: once(key, z, num_classes=2.0)),
+        ("num_classes must be a whole number of at least 2", lambda: once(key, z, num_classes=1)),
         ("prior sums to 1.1", lambda: models.observe(z, np.array([0.5, 0.6]))),
         ("site 'more' of changing: .* shape .1, 1., .*1, 2", lambda: bayes.fit_nuts(changing, labels)),
         ("labels are floating numbers", lambda: once(key, z * 1.0)),
