@@ -20,7 +20,7 @@ from jaxtyping import Array, Float, Int
 from jtruth._arrays import AnyArray, as_array, is_concrete, is_readable, safe_log
 from jtruth._host import across
 from jtruth._validation import by_class, quoted, some
-from jtruth._validation.in_range import check_codes, check_rows
+from jtruth._validation.in_range import check_codes, check_rows, check_shape
 
 LogLikelihood = Float[AnyArray, "samples classes"]
 Prior = Float[AnyArray, " classes"]
@@ -51,7 +51,9 @@ def class_posterior(log_likelihood: LogLikelihood, prior: Prior) -> Float[Array,
             f"log_likelihood has shape {log_likelihood.shape}; it must be (samples, classes). For a batch "
             "use jax.vmap(class_posterior, (0, None))"
         )
-    if is_concrete(prior):
+    if not is_concrete(prior):
+        check_shape(prior, "prior", "classes", classes=log_likelihood.shape[1])
+    else:
         prior = validate_prior(prior, log_likelihood.shape[1])
         if is_readable(log_likelihood):
             check_not_contradictory(log_likelihood, prior=prior)

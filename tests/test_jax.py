@@ -121,6 +121,32 @@ def test_wrong_codes_are_refused_where_there_are_values():
         jt.class_posterior(np.zeros((1, 2, 3)), PRIOR)
 
 
+@pytest.mark.usefixtures("as_installed")
+def test_steps_and_counts_refuse_wrong_codes_and_shapes():
+    """Where arrays are concrete; of traced ones shapes alone are looked at."""
+    x, y_pred, rho, key = jnp.zeros(3), np.array([0, 2, 1]), jnp.zeros((3, 3)), jax.random.key(0)
+    iterate, half = partial(testing.iterate, dtype=x.dtype), np.array([0.5, 0.5])
+    rows = steps.uniform_rows(3)
+    for words, call in (
+        (r"y_pred\[1\] is 2", lambda: testing.ratio_step(x, y_pred)),
+        (r"y_pred must have shape \(3,\)", lambda: testing.ratio_step(x, y_pred[:2])),
+        (r"y_pred\[1\] is 2", lambda: iterate(testing.exact_step(x, jnp.asarray(y_pred)))),
+        (r"y_pred\[0\] is 3", lambda: iterate(steps.labels_step(rho, jnp.asarray(y_pred + 3)), start=rows)),
+        (r"\(2,\) .* 3 classes; give start=", lambda: iterate(steps.exact_step(rho, jnp.asarray(y_pred)))),
+        (r"y_pred\[1\] is 2", lambda: testing.exact_counts(x, y_pred, window=(4, 4))),
+        (r"y_pred\[0, 1\] is 2", lambda: testing.exact_batch(x[None], y_pred[None], window=(4, 4))),
+        (r"y_pred\[0\] is 3", lambda: testing.count_draws(key, rho, PRIOR, y_pred + 3)),
+        ("prior has shape", lambda: testing.count_draws(key, rho, half, y_pred)),
+        ("prior sums to 1.5", lambda: testing.count_draws(key, rho, 1.5 * PRIOR, y_pred)),
+        ("log_likelihood has shape .3, 3.; .* 2 classes", lambda: testing.log_odds_of(rho, half)),
+        ("prior has shape .2,.; .*3 classes", lambda: jax.jit(jt.class_posterior)(rho, half)),
+    ):
+        with pytest.raises(ValueError, match=words):
+            call()
+    assert testing.count_draws(0, rho, PRIOR, y_pred, num_draws=4).tables.shape == (4, 3, 3)
+    assert jax.jit(lambda y: testing.exact_counts(x, y, window=(4, 4)).ok)(y_pred).shape == ()
+
+
 RNG = np.random.default_rng(0)
 Y = RNG.integers(0, 2, (3, 40))
 Z = np.where(RNG.random((3, 40, 4)) < 0.25, 1 - Y[..., None], Y[..., None])

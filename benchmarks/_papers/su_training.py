@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import jtruth as jt
+from benchmarks._papers.agreement_accuracy import carlotto_accuracy, lehner_accuracy, weighted_vote_accuracy
 from benchmarks._papers.harness import DATA, Cell, Panel, Part, average
 from benchmarks._papers.su_formulas import bits_of_section_5_5
 from benchmarks._papers.su_testing import COLUMNS, ETA, NAMES, PHI, draw_labels, main_sets, true_metrics
@@ -20,7 +21,6 @@ from jtruth import testing
 from jtruth.lam_stork import true_error_rate
 from jtruth.learning import METHODS, fit_dawid_skene
 from jtruth.noise import Symmetric
-from jtruth.testing.baselines import carlotto_accuracy
 
 NO_DATA = "the Ionosphere data are not here"
 PRIOR = np.array([0.8, 0.2])
@@ -268,8 +268,8 @@ def table_4(quick):
             ).mean(),
             "Lam and Stork (2003), labeler 2, rate known": 1 - true_error_rate(1 - apparent, 1 - right),
             "Carlotto (2009), labeler 2, rate known": carlotto_accuracy(apparent, right, 2),
-            "Lehner (2015), after Holodnak et al. (2018)": testing.lehner_accuracy(y_pred, labels),
-            "weighted votes, after Holodnak et al. (2018)": testing.weighted_vote_accuracy(y_pred, labels),
+            "Lehner (2015), after Holodnak et al. (2018)": lehner_accuracy(y_pred, labels),
+            "weighted votes, after Holodnak et al. (2018)": weighted_vote_accuracy(y_pred, labels),
             "labelers' mean (Su 2.6.1)": testing.labeler_metrics(y_pred, labels).mean[0],
             "labelers' median (Su 2.6.1)": testing.labeler_metrics(y_pred, labels).median[0],
         }
@@ -292,7 +292,7 @@ def table_4(quick):
         cells,
         says="The paper's table names methods and has no numbers. Here each estimates the accuracy of the "
         f"main example's classifier on {len(sets)} sets. The report of Holodnak et al. was not to be "
-        "had (`jtruth/testing/baselines.py` says what is known of it).",
+        "had (`benchmarks/_papers/agreement_accuracy.py` has what is known of it).",
     )
 
 

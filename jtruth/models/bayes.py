@@ -10,6 +10,7 @@ from numpyro import handlers
 from jtruth._arrays import is_concrete, safe_log
 from jtruth._validation.in_range import check_codes
 from jtruth.learning.annotation.functions import data_of, dawid_skene, observe
+from jtruth.posterior import validate_prior
 from jtruth.testing.bayes import testing_model
 
 
@@ -48,7 +49,8 @@ def testing(
             dawid_skene(data, **priors)
         else:
             shares = dist.Dirichlet(jnp.ones(classes))
-            observe(data, numpyro.sample("prior", shares) if prior is None else jnp.asarray(prior))
+            known = validate_prior(prior, classes) if prior is not None and is_concrete(prior) else prior
+            observe(data, numpyro.sample("prior", shares) if known is None else known)
     distribution, value = (sites["labels"][name] for name in ("fn", "value"))
     some, labeler, row = distribution.rows(value)
     rho = distribution.class_posterior(some, labeler)

@@ -2,8 +2,6 @@
 
 from jtruth.tables.metrics import METRICS, binary_counts, named_metric
 from jtruth.testing.baselines import labeler_metrics
-from jtruth.testing.baselines import lehner_accuracy as lehner_accuracy  # for benchmarks/_papers alone
-from jtruth.testing.baselines import weighted_vote_accuracy as weighted_vote_accuracy
 from jtruth.testing.binary.batch import exact_batch, exact_counts
 from jtruth.testing.binary.chain import symbol_chain
 from jtruth.testing.binary.empirical_bayes import (

@@ -26,13 +26,14 @@ from jaxtyping import Array, Bool, Float, Int, Key
 from jtruth._arrays import AnyArray, from_here, largest, safe_log
 from jtruth._one_line import one_line
 from jtruth._random import stream
+from jtruth._validation.in_range import check_codes
 from jtruth.tables.metrics import ratio
 from jtruth.testing.binary.batch import flips
 
-LogRho = Float[Array, "samples classes"]
-Codes = Int[Array, " samples"]
+LogRho = Float[AnyArray, "samples classes"]
+Codes = Int[AnyArray, " samples"]
 Confusion = Float[Array, "classes symbols"]
-Weight = Float[Array, " samples"] | None
+Weight = Float[AnyArray, " samples"] | None
 Step = Callable[[Confusion, Int[Array, ""]], Confusion]
 
 _EDGE = 1e-3  # no rate is nearer to 0 or 1 in an iteration
@@ -98,7 +99,7 @@ def _power_sums(
     """Sums of p, p^2, ... over all samples and over the chosen, in blocks."""
 
     def of_block(k, size):
-        def part(x: Array) -> Array:
+        def part(x: AnyArray) -> Array:
             return jax.lax.dynamic_slice_in_dim(x, k * _BLOCK, size, x.ndim - 1)
 
         chance, often = part(p), None if weight is None else part(weight)
@@ -127,7 +128,18 @@ def _product(a: Float[Array, "rows n"], b: Float[Array, "columns n"]) -> Float[A
 
 def log_testing_posterior(log_rho: LogRho, y_pred: Codes, confusion: Confusion) -> LogRho:
     """log p(y_i = c | y_pred_i, z_i; K), (25)."""
+    _check(log_rho, y_pred, confusion)
     return jax.nn.log_softmax(log_rho + safe_log(confusion).T[y_pred], axis=1)
+
+
+def _check(log_rho: LogRho, y_pred: Codes, confusion: Confusion) -> None:
+    """ValueError for a start of other classes, and for predictions that no column of K is for."""
+    if confusion.ndim != 2 or len(confusion) != log_rho.shape[1]:
+        raise ValueError(
+            f"the iteration starts from shape {confusion.shape} but there are {log_rho.shape[1]} classes; "
+            f"give start=steps.uniform_rows({log_rho.shape[1]})"
+        )
+    check_codes(y_pred, confusion.shape[1], "y_pred", size=len(log_rho))
 
 
 def expected_counts(log_rho: LogRho, y_pred: Codes, confusion: Confusion) -> tuple[Confusion, Confusion]:
@@ -149,6 +161,7 @@ def _predicted(y_pred: Codes, first: int, end: int) -> Bool[Array, "symbols samp
 
 def plug_in_step(log_rho: LogRho, y_pred: Codes) -> Step:
     """Ratio of means: one step of EM on the collapsed likelihood."""
+    log_rho, y_pred = jnp.asarray(log_rho), jnp.asarray(y_pred)
 
     def step(confusion, _):
         mean, _ = expected_counts(log_rho, y_pred, confusion)
@@ -162,9 +175,11 @@ def exact_step(log_rho: LogRho, y_pred: Codes, weight: Weight = None) -> Step:
 
     K has no zeros (`iterate`), so (25) is a product with class posteriors whose largest is 1.
     """
+    log_rho, y_pred = jnp.asarray(log_rho), jnp.asarray(y_pred)
     rho = jnp.exp(log_rho - log_rho.max(axis=1, keepdims=True)).T
 
     def step(confusion, _):
+        _check(log_rho, y_pred, confusion)
         symbols = confusion.shape[1]
         if symbols == 2:  # faster than to gather
             p = rho * jnp.where(y_pred[None] == 1, confusion[:, 1:], confusion[:, :1])
@@ -184,6 +199,7 @@ def labels_table(log_rho: LogRho, y_pred: Codes, confusion: Confusion) -> Int[Ar
 
 def labels_step(log_rho: LogRho, y_pred: Codes) -> Step:
     """Algorithm 3: (23) of the most probable labels."""
+    log_rho, y_pred = jnp.asarray(log_rho), jnp.asarray(y_pred)
 
     def step(confusion, _):
         table = labels_table(log_rho, y_pred, confusion)
@@ -249,7 +265,7 @@ def draw_counts(
 
 def sampling_step(key: Key[Array, ""], log_rho: LogRho, y_pred: Codes) -> Step:
     """Algorithm 4, by 2500 draws a class; draws without a class are left out of its row."""
-    draws = 2500 * log_rho.shape[1]
+    log_rho, y_pred, draws = jnp.asarray(log_rho), jnp.asarray(y_pred), 2500 * log_rho.shape[1]
 
     def step(confusion, number):
         tables = draw_counts(stream(key, "algorithm 4", number), log_rho, y_pred, confusion, draws)

@@ -16,11 +16,14 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 from jax.scipy.special import gammaln
-from jaxtyping import Array, Bool, Float, Int, Key
+from jaxtyping import Array, Bool, Float, Int
 
-from jtruth._arrays import AnyArray, safe_log
+from jtruth._arrays import AnyArray, is_concrete, safe_log
 from jtruth._one_line import one_line
+from jtruth._random import Key, as_key
+from jtruth._validation.in_range import check_codes, check_shape
 from jtruth.noise.base import draw_rows
+from jtruth.posterior import validate_prior
 from jtruth.tables.metrics import Metric, named_metric
 
 _AGREE = 1.1  # largest split R-hat of a cell of the table
@@ -51,7 +54,7 @@ class WeightedTables(NamedTuple):
 
 
 def count_draws(
-    key: Key[Array, ""],
+    key: Key,
     log_likelihood: Float[AnyArray, "samples classes"],
     prior: Float[AnyArray, " classes"],
     y_pred: Int[AnyArray, " samples"],
@@ -63,16 +66,16 @@ def count_draws(
     """Draw the count table from its exact posterior, K integrated out, for any number of classes.
 
     Args:
-        key: a JAX key.
+        key: a JAX key, or a whole number.
         log_likelihood: (samples, classes), log p(z_i | y_i = c), of a noise model.
         prior: (classes,), of the classes.
-        y_pred: (samples,) predicted symbols; not checked.
+        y_pred: (samples,) predicted symbols.
         alpha: concentration of the Dirichlet prior of each row of K: one number where the symbols are the
             classes, or (classes, symbols).
         num_draws, burn_in: sweeps that are kept, an even number, and sweeps before them.
 
     Raises:
-        ValueError: `num_draws` is odd or below 4.
+        ValueError: `num_draws` is odd or below 4; a wrong code, prior or shape.
 
     >>> log_p = jnp.log(jnp.array([[.8, .1, .1], [.1, .8, .1], [.1, .1, .8], [.8, .1, .1]]))
     >>> found = count_draws(jax.random.key(0), log_p, jnp.full(3, 1 / 3), jnp.array([0, 1, 2, 1]))
@@ -81,10 +84,16 @@ def count_draws(
     """
     if num_draws < 4 or num_draws % 2:
         raise ValueError(f"num_draws is {num_draws}; give an even number of 4 or more")
-    log_lik, y_pred = jnp.asarray(log_likelihood), jnp.asarray(y_pred)
+    samples, classes = check_shape(log_likelihood, "log_likelihood", "samples classes")
+    check_shape(prior, "prior", "classes", classes=classes)
+    prior = validate_prior(prior, classes) if is_concrete(prior) else prior
+    log_lik = jnp.asarray(log_likelihood)
     log_rho = jax.nn.log_softmax(log_lik + safe_log(jnp.asarray(prior, log_lik.dtype))[None], axis=1)
     alpha = jnp.asarray(alpha, log_rho.dtype)
-    rows = jnp.broadcast_to(alpha, (log_rho.shape[1],) * 2) if alpha.ndim == 0 else alpha
+    rows = jnp.broadcast_to(alpha, (classes, classes)) if alpha.ndim == 0 else alpha
+    check_shape(rows, "alpha", "classes symbols", classes=classes)
+    check_codes(y_pred, rows.shape[1], "y_pred", size=samples)
+    y_pred = jnp.asarray(y_pred)
     rho, known = jax.lax.stop_gradient((jnp.exp(log_rho), rows))
     tiny = jnp.finfo(rho.dtype).tiny
 
@@ -97,7 +106,7 @@ def count_draws(
         integrated = gammaln(rows + table).sum() - gammaln((rows + table).sum(1)).sum()
         return table, (table, chosen.sum() + integrated + gammaln(rows.sum(1)).sum() - gammaln(rows).sum())
 
-    of_burn_in, of_draws = jax.random.split(key)
+    of_burn_in, of_draws = jax.random.split(as_key(key))
     table, _ = jax.lax.scan(
         lambda table, key: (sweep(table, key)[0], None),
         jnp.zeros(rows.shape, rho.dtype),

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import jtruth as jt
+from benchmarks._papers.agreement_accuracy import carlotto_accuracy
 from jtruth.lam_stork.rates import true_error_rate
 from jtruth.learning import Smoothing, fit_dawid_skene
-from jtruth.testing.baselines import carlotto_accuracy
 from tests.learning.crowds import from_matrix, simulate
 
 

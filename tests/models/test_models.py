@@ -13,7 +13,7 @@ from arviz_base import from_dict
 from numpyro import handlers
 from numpyro.infer import MCMC, NUTS, SVI, Predictive, Trace_ELBO, log_likelihood
 from numpyro.infer.autoguide import AutoNormal
-from numpyro.infer.util import log_density, potential_energy
+from numpyro.infer.util import log_density, potential_energy, unconstrain_fn
 from scipy import stats
 
 from jtruth import models
@@ -94,6 +94,58 @@ def test_density_is_that_of_fit_nuts(model):
     each = log_likelihood(model, {k: v[None] for k, v in p.items()}, z)["labels"]
     prior = log_density(handlers.block(model, hide=["labels"]), (z,), {}, p)[0]
     assert each.shape == (1, 30) and float(prior + each.sum()) == pytest.approx(float(expected), rel=1e-9)
+
+
+QUICK = {models.difficulty_fallibility, models.glad}
+
+
+@pytest.mark.parametrize(
+    "model", [pytest.param(m, marks=[pytest.mark.slow] * (m not in QUICK), id=m.__name__) for m in NAMES]
+)
+def test_prior_settings_may_be_traced(model):
+    """The density is that of concrete settings, also where nodes follow; slopes are difference quotients."""
+    z, spec = crowd(1, samples=9, present=1.0)[0][:, :3], SPECS[NAMES[model]]
+    drawn = Predictive(model, num_samples=1)(jax.random.key(3), z, num_classes=2)
+    p = {k: v[0] for k, v in drawn.items() if k != "labels"}
+    given = {"class_concentration": 1.5} | spec.defaults(2)
+    given = {name: np.asarray(value, float) + 0.0 for name, value in given.items()}
+    if "fallibility" in given:
+        given["fallibility"] = np.array([1.2, 0.9, 1.1])
+    density = lambda h: log_density(model, (z,), {"num_classes": 2, **h}, p)[0]  # noqa: E731
+    found, slopes = jax.jit(jax.value_and_grad(density))(given)
+    assert float(found) == pytest.approx(float(density(given)), rel=1e-10)
+    rng, step = np.random.default_rng(0), 1e-6
+    way = {k: step * rng.normal(size=v.shape) for k, v in given.items()}
+    for nodes in ("easiness_prior", "position_prior"):
+        if nodes in way:
+            way[nodes][-1] = 0.0  # their number
+    up, down = ({k: v + sign * way[k] for k, v in given.items()} for sign in (1, -1))
+    along = sum((np.asarray(slopes[k]) * way[k]).sum() for k in way)
+    assert along == pytest.approx(float(density(up) - density(down)) / 2, rel=1e-5)
+    many = jax.tree.map(lambda *a: jnp.stack(a), given, up)
+    np.testing.assert_allclose(jax.vmap(density)(many), [density(given), density(up)], rtol=1e-10)
+
+
+@pytest.mark.parametrize("kept", [True, False], ids=["jit_model_args", "sites"])
+def test_draws_are_in_the_coordinates_of_the_density(kept):
+    """NumPyro's potential energy at each draw is that of its values, where labels or priors are traced."""
+
+    def priors_are_sites(labels):
+        highest = numpyro.sample("highest", dist.Uniform(0.3, 1.0))
+        models.difficulty_fallibility(labels, fallibility=jnp.stack([1.0, 2.0, highest]))
+
+    z = crowd(1, samples=30)[0]
+    model, labels = (
+        (models.one_coin, Labels.from_matrix(z, 2)) if kept else (priors_are_sites, jnp.asarray(z))
+    )
+    mcmc = MCMC(NUTS(model), num_warmup=20, num_samples=10, jit_model_args=kept, progress_bar=False)
+    mcmc.run(jax.random.key(0), labels, extra_fields=("potential_energy",))
+
+    def energy(values):
+        return potential_energy(model, (labels,), {}, unconstrain_fn(model, (labels,), {}, values))
+
+    found = mcmc.get_extra_fields()["potential_energy"]
+    np.testing.assert_allclose(found, jax.vmap(energy)(mcmc.get_samples()), rtol=1e-9)
 
 
 def test_labels_are_drawn_by_their_probabilities():
@@ -297,6 +349,14 @@ def other_name(labels):
     models.observe(labels, shares, jnp.full((2, 2), 0.5))
 
 
+CALLS = itertools.count()
+
+
+def changing(labels):
+    numpyro.sample("more", dist.Normal().expand([2 - next(CALLS) % 2]).to_event(1))
+    models.observe(labels, jnp.array([0.5, 0.5]), jnp.full((2, 2), 0.5))
+
+
 def other_shape(labels):
     models.observe(labels, jnp.ones(3) / 3, jnp.full((2, 2), 0.5))
 
@@ -306,15 +366,22 @@ def test_bad_input(sampled):
     draws, labels = dict(mcmc.get_samples()), Labels.from_matrix(z, 2)
     wrong, own, never = z.copy(), models.dawid_skene, MCMC(NUTS(discrete), num_warmup=1, num_samples=1)
     wrong[3, 1], square = 7, {"class_posterior": np.ones((2, 3))}
-    once, key = Predictive(own, num_samples=1), jax.random.key(0)
+    (once, coin), key = (Predictive(m, num_samples=1) for m in (own, models.one_coin)), jax.random.key(0)
     traced = jax.jit(lambda z: log_density(own, (z,), {}, {}))
     for message, call in (
         (r"labels\[3, 1\] is 7", lambda: once(key, wrong, num_classes=2)),
-        ("traced array does not tell", lambda: traced(jnp.asarray(z))),
+        ("traced array does not tell .*functools.partial", lambda: traced(jnp.asarray(z))),
+        ("'accuracy' has shape .3,", lambda: jax.jit(lambda a: coin(key, z, accuracy=a))(jnp.ones(3))),
+        ("'strength' is 'two'; give ", lambda: log_density(models.strata, (z,), {"strength": "two"}, {})),
+        ("num_classes must be a whole number of at least 2", lambda: once(key, z, num_classes=1)),
+        ("prior sums to 1.1", lambda: models.observe(z, np.array([0.5, 0.6]))),
+        ("site 'more' of changing: .* shape .1, 1., .*1, 2", lambda: bayes.fit_nuts(changing, labels)),
+        ("labels are floating numbers", lambda: once(key, z * 1.0)),
+        ("sd must be positive", lambda: Predictive(models.glad, num_samples=1)(key, z, ability=(1, -1))),
         ("without labels say shape=", lambda: once(key)),
         ("no prior setting 'rows'", lambda: once(key, z, rows=3)),
         ("site 'kind' is discrete", lambda: bayes.fit_nuts(discrete, labels)),
-        ('no_labels has a Unit as its site "labels"', lambda: bayes.fit_nuts(no_labels, labels)),
+        ('no_labels has Unit as its site "labels"', lambda: bayes.fit_nuts(no_labels, labels)),
         ('other_name has no site "prior"', lambda: bayes.fit_nuts(other_name, labels)),
         ("site 'labels': prior has shape", lambda: bayes.fit_nuts(other_shape, labels)),
         ("lack site 'prior'", lambda: models.classes_by_draw(own, {"confusion": draws["confusion"]}, z)),

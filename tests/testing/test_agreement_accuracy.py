@@ -5,8 +5,11 @@ import itertools
 import numpy as np
 import pytest
 
-from jtruth.testing import lehner_accuracy, weighted_vote_accuracy
-from jtruth.testing.baselines import labeler_accuracy_by_agreement
+from benchmarks._papers.agreement_accuracy import (
+    labeler_accuracy_by_agreement,
+    lehner_accuracy,
+    weighted_vote_accuracy,
+)
 from tests.learning.crowds import from_matrix, simulate
 
 

@@ -129,8 +129,10 @@ def own_spec(function: Callable, labels: Labels | None) -> Spec:
     def channel(p: dict[str, Any], hyper: Hyper, num_labelers: int) -> Channel:
         return labels_site(run_once(function, p, (labels,)), name)["fn"].channel
 
-    every = run_once(function, {}, (labels,))
-    distribution, shares = labels_site(every, name)["fn"], unknown_sites(every).get("prior")
+    every, again = (run_once(function, {}, (labels,)) for _ in range(2))
+    distribution, unknown = labels_site(every, name)["fn"], unknown_sites(every)
+    checked_draws({k: s["value"][None] for k, s in unknown_sites(again).items()}, every, name)
+    shares = unknown.get("prior")
     if shares is None or shares["value"].shape != (distribution.num_classes,):
         raise ValueError(
             f'{name} has no site "prior" with a class share for each of {distribution.num_classes} classes. '
@@ -154,19 +156,30 @@ def unknown_sites(sites: Any) -> dict[str, Any]:
     for name, site in unknown.items():
         if site["fn"].support.is_discrete:
             raise ValueError(
-                f"site {name!r} is discrete ({type(site['fn']).__name__}); sum it out: jt.models.observe "
+                f"site {name!r} is discrete ({_kind(site['fn'])}); sum it out: jt.models.observe "
                 "does that for true classes"
             )
     return unknown
+
+
+def _kind(distribution: Any) -> str:
+    return type(_inner(distribution)).__name__
+
+
+def _inner(distribution: Any) -> Any:
+    while isinstance(distribution, dist.Independent | dist.ExpandedDistribution):
+        distribution = distribution.base_dist
+    return distribution
 
 
 def labels_site(sites: Any, name: str) -> Any:
     """The observed site "labels"; ValueError without one."""
     site = sites.get("labels")
     if site is None or not isinstance(site.get("fn"), functions.NoisyLabels):
-        what = "has no site" if site is None else f"has a {type(site.get('fn')).__name__} as its site"
+        what = "has no site" if site is None else f"has {_kind(site.get('fn'))} as its site"
+        every = ", ".join(sites) or "none"
         raise ValueError(
-            f'{name} {what} "labels" (its sites: {", ".join(sites)}); make it by jt.models.observe(labels, '
+            f'{name} {what} "labels" (its sites: {every}); make it by jt.models.observe(labels, '
             "prior, confusion), which sums the true classes out"
         )
     return site
@@ -177,7 +190,7 @@ def checked_draws(draws: Any, sites: Any, name: str) -> dict[str, np.ndarray]:
     draws, unknown = {k: np.asarray(v) for k, v in draws.items()}, unknown_sites(sites)
     if missing := sorted(set(unknown) - set(draws)):
         raise ValueError(
-            f"the draws lack site {missing[0]!r} of {name}; they have {', '.join(sorted(draws))}"
+            f"the draws lack site {missing[0]!r} of {name}; they have {', '.join(sorted(draws)) or 'none'}"
         )
     number = max((len(draws[site]) for site in unknown), default=0)
     for site in unknown:
@@ -308,9 +321,7 @@ def kind_of(sites: Callable, channel: Callable) -> Kind:
 
 def _drawn_free(distribution: Any, rng: np.random.Generator, number: int) -> Any:
     """Draws in NumPyro's unconstrained coordinates; usual distributions by NumPy, uncompiled."""
-    base, shape = distribution, (number, *distribution.shape())
-    while isinstance(base, dist.Independent | dist.ExpandedDistribution):
-        base = base.base_dist
+    base, shape = _inner(distribution), (number, *distribution.shape())
     with np.errstate(divide="ignore", invalid="ignore"):  # what is infinite is cut later
         match base:
             case dist.Dirichlet():

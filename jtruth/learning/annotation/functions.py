@@ -27,7 +27,7 @@ from numpyro.primitives import Messenger
 from jtruth._arrays import AnyArray, is_concrete, safe_log
 from jtruth._host import diagonal_rows
 from jtruth._one_line import one_line
-from jtruth._validation.in_range import check_codes
+from jtruth._validation.in_range import check_codes, check_rows, check_whole
 from jtruth.labels import Labels
 from jtruth.latent import density
 from jtruth.latent.density import Channel
@@ -79,11 +79,15 @@ def data_of(labels: Any = None, num_classes: int | None = None, shape: tuple | N
             f"labels are an array of shape {z.shape} and dtype {z.dtype}; give jt.Labels, or whole numbers "
             "of shape (samples, labelers) with -1 where there is no label"
         )
-    if num_classes is None and not is_concrete(z):
-        raise ValueError("a traced array does not tell its number of classes: say num_classes=")
+    if not is_concrete((z if num_classes is None else 0, num_classes)):
+        raise ValueError(
+            "a traced array does not tell its number of classes, and that cannot be traced: give "
+            "functools.partial(model, num_classes=3), or jt.Labels"
+        )
+    z = np.asarray(z) if is_concrete(z) else z
+    check_whole(2, num_classes=2 if num_classes is None else num_classes)
     size = max(int(np.max(z, initial=0)) + 1, 2) if num_classes is None else num_classes
     check_codes(z, size, "labels", size=z.shape, missing=True, kinds="iu")
-    z = np.asarray(z) if is_concrete(z) else z
     who = np.where(z >= 0, np.arange(z.shape[1]), -1) if is_concrete(z) else np.arange(z.shape[1])
     return LabelData(np.broadcast_to(who, z.shape), None if labels is None else z, z.shape[1], size)
 
@@ -186,6 +190,8 @@ def observe(
     data = data_of(data)
     if channel is None:
         sizes = data.num_labelers, data.num_classes, data.num_classes
+        for what, p in {"prior": prior, "confusion": confusion}.items():
+            check_rows(p, f"site 'labels': {what}")
         confusion = jnp.ones(sizes) if confusion is None else jnp.asarray(confusion)
         prior = jnp.asarray(prior)
         if prior.shape not in ((sizes[1],), (len(data.labeler), sizes[1])):
@@ -202,20 +208,29 @@ def observe(
     return distribution
 
 
-class _Support(constraints.Constraint):
-    """A support whose unconstrained coordinates are 0 at `start` and scaled by `_NEAR`."""
+class _Support(constraints.greater_than):
+    """A support whose unconstrained coordinates are 0 at `start` and scaled by `_NEAR`.
 
-    def __init__(self, of: Any, start: Any):
-        self.of, self.start, self.event_dim = of, start, of.event_dim
+    Where priors are JAX arrays, they may be sites, and the support moves with them. NumPyro then runs the
+    model again for the values of a draw, as it does where a bound of `greater_than` is an array.
+    """
+
+    def __init__(self, of: Any, start: Any, moves: bool):
+        self.of, self.start, self.event_dim, self.moves = of, start, of.event_dim, moves
+
+    lower_bound: Any = property(lambda self: self.start if self.moves else 0.0)
+    eq = constraints.Constraint.eq
 
     def __call__(self, x: Any) -> Any:
         return self.of(x)
 
     def feasible_like(self, prototype: Any) -> Any:
+        """Return the start, in the shape of an array."""
         return jnp.broadcast_to(self.start, jnp.shape(prototype))
 
     def tree_flatten(self) -> tuple:
-        return (self.of, self.start), (("of", "start"), {"event_dim": self.event_dim})
+        """Return the arrays, and what is no array."""
+        return (self.of, self.start), (("of", "start"), {"event_dim": self.event_dim, "moves": self.moves})
 
 
 @biject_to.register(_Support)
@@ -230,42 +245,51 @@ class _Near(dist.Distribution):
 
     arg_constraints: ClassVar[dict] = {}
     pytree_data_fields = ("base_dist", "start")
+    pytree_aux_fields = ("moves",)
 
-    def __init__(self, base_dist: dist.Distribution, start: Any):
-        self.base_dist, self.start = base_dist, start
+    def __init__(self, base_dist: dist.Distribution, start: Any, moves: bool):
+        self.base_dist, self.start, self.moves = base_dist, start, moves
         super().__init__(base_dist.batch_shape, base_dist.event_shape)
 
-    support = property(lambda self: _Support(self.base_dist.support, self.start))
+    support = property(lambda self: _Support(self.base_dist.support, self.start, self.moves))
     mean = property(lambda self: self.base_dist.mean)
     variance = property(lambda self: self.base_dist.variance)
 
     def sample(self, key: Any, sample_shape: tuple[int, ...] = ()) -> Any:
+        """Draw from the distribution, wherever samplers start."""
         return self.base_dist.sample(key, sample_shape)
 
     def log_prob(self, value: Any, intermediates: Any = None) -> Any:
+        """Return the log density of the distribution."""
         return self.base_dist.log_prob(value)
 
 
 class starting(Messenger):
-    """A handler: samplers start these sites near these values."""
+    """A handler: samplers start these sites near these values, which depend on the priors."""
 
-    def __init__(self, start: dict[str, Any]):
-        self.start = start
+    def __init__(self, start: dict[str, Any], priors: Any = None):
+        self.start, self.moves = start, any(isinstance(a, jax.Array) for a in jax.tree.leaves(priors))
         super().__init__()
 
     def process_message(self, msg: Any) -> None:
         """Replace the distribution by one with the same density and other coordinates."""
         if msg["type"] == "sample" and msg["name"] in self.start:
             value = jnp.asarray(self.start[msg["name"]], jnp.result_type(float))
-            msg["fn"] = _Near(msg["fn"], jnp.broadcast_to(value, msg["fn"].shape()))
+            msg["fn"] = _Near(msg["fn"], jnp.broadcast_to(value, msg["fn"].shape()), self.moves)
 
 
-def majority_start(data: LabelData) -> tuple[np.ndarray, np.ndarray]:
+def majority_start(data: LabelData) -> tuple[AnyArray, AnyArray]:
     """Class shares and matrices against the majority vote; even shares and good labelers without labels."""
     classes = data.num_classes
     rows = np.broadcast_to(diagonal_rows(classes, 4.0, 1.0), (data.num_labelers, classes, classes))
     shares = np.ones(classes)
-    if data.num_labelers and data.label is not None and is_concrete(data.label):
+    if data.num_labelers and data.label is not None and not is_concrete(data.label):
+        seen = jax.nn.one_hot(data.label, classes)  # of a traced matrix, where a column is a labeler
+        votes = seen.sum(axis=1)
+        share = votes / jnp.maximum(votes.sum(axis=1, keepdims=True), 1)
+        shares = shares + share.sum(axis=0)
+        rows = diagonal_rows(classes, 2.0, 1.0) + jnp.einsum("sc,stk->tck", share, seen)
+    elif data.num_labelers and data.label is not None:
         sample, column = np.nonzero(data.label >= 0)
         labeler, label = (np.asarray(a)[sample, column] for a in (data.labeler, data.label))
         votes = np.zeros((len(data.labeler), classes))
@@ -396,8 +420,13 @@ def draw_sites(sites: Callable, hyper: Hyper, labelers: int) -> dict[str, Any]:
 def _run(name: str, labels: Any, num_classes: int | None, shape: Any, priors: Hyper) -> None:
     """The model of this name, whose samplers start near the majority vote."""
     data, spec = data_of(labels, num_classes, shape), SPECS[name]
+    if not data.num_labelers:
+        raise ValueError(
+            f"labels are floating numbers of shape {np.shape(labels)}; this model needs whole numbers, with "
+            "-1 for no label. Only `testing` and `noisy_label_regression` take log p(labels | class)"
+        )
     hyper = models.prepare(spec, data.num_classes, data.labeler.shape[1], priors)
-    with starting(spec.start(*majority_start(data), hyper)):
+    with starting(spec.start(*majority_start(data), hyper), priors):
         drawn = draw_sites(spec.sites, hyper, data.num_labelers)
     observe(data, channel=spec.channel(drawn, hyper, data.num_labelers))
 
@@ -412,8 +441,8 @@ def dawid_skene(
             checked), or None, to draw them.
         num_classes: of an array; if None, the largest code + 1, at least 2. Traced arrays need it.
         shape: (samples, labelers), where `labels` is None.
-        priors: concrete numbers: class_concentration (1 for each class) and row_concentration, (classes,
-            classes), 2 on the diagonal and 1 spread over the rest.
+        priors: class_concentration (1 for each class) and row_concentration, (classes, classes), 2 on the
+            diagonal and 1 spread over the rest. They may be traced, or sites of your model.
 
     Raises:
         ValueError: a wrong code, with its cell; an unknown prior setting, or one of another shape.

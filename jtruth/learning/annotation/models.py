@@ -20,7 +20,7 @@ from jax.scipy.special import log_ndtr
 from jaxtyping import Array, Float, Int
 from scipy.special import ndtri, roots_hermitenorm, roots_jacobi
 
-from jtruth._arrays import AnyArray, safe_log
+from jtruth._arrays import AnyArray, is_concrete, namespace, safe_log
 from jtruth._host import diagonal_rows
 from jtruth._one_line import one_line
 from jtruth.labels import Labels
@@ -28,6 +28,7 @@ from jtruth.latent.density import Channel
 
 Parameters = dict[str, Any]
 Hyper = dict[str, Any]
+_MOST_NODES = 40  # of a traced number
 
 
 def as_channel(log_prior: Any, log_weight: Any, log_table: Any) -> Channel:
@@ -159,13 +160,37 @@ def logit_rows(off: Float[AnyArray, "*labelers classes others"]) -> Float[Array,
     return jax.nn.softmax(jnp.where(true == observed, 0.0, logits), axis=-1)
 
 
-def beta_levels(a: float, b: float, most_labels: int) -> tuple[np.ndarray, np.ndarray]:
+def beta_levels(a: Any, b: Any, most_labels: int) -> tuple[AnyArray, AnyArray]:
     """Nodes and log weights that sum a difficulty ~ Beta(a, b) out EXACTLY for up to `most_labels` labels.
 
-    Each label's probability (59)-(60) is affine in it, and n Gauss-Jacobi nodes integrate degree 2n - 1.
+    Each label's probability (59)-(60) is affine in it, and n Gauss-Jacobi nodes integrate degree 2n - 1. For
+    traced a and b they are the eigenvalues of a matrix (Golub and Welsch 1969).
     """
-    nodes, weights = roots_jacobi((most_labels + 2) // 2, b - 1, a - 1)
-    return (1 + nodes) / 2, np.log(weights / weights.sum())
+    number = (most_labels + 2) // 2
+    if is_concrete((a, b)):
+        nodes, weights = roots_jacobi(number, b - 1, a - 1)
+        return (1 + nodes) / 2, np.log(weights / weights.sum())
+    n, total = jnp.arange(1, number, dtype=jnp.result_type(float)), a + b - 2
+    centre = jnp.append((a - b) / (a + b), (a - b) * total / ((2 * n + total) * (2 * n + total + 2)))
+    share = jnp.where(n == 1, 1, (n + total) / jnp.where(n == 1, 1, 2 * n + total - 1))
+    squared = 4 * n * (n + a - 1) * (n + b - 1) * share / ((2 * n + total) ** 2 * (2 * n + total + 1))
+    beside = jnp.diag(jnp.sqrt(squared), 1)
+    nodes, vectors = jnp.linalg.eigh(jnp.diag(centre) + beside + beside.T)
+    return (1 + nodes) / 2, jnp.log(vectors[0] ** 2)
+
+
+def normal_levels(size: Any) -> tuple[AnyArray, AnyArray]:
+    """Nodes and log weights for N(0, 1); for a traced number of nodes, up to `_MOST_NODES`, some are -inf."""
+    number = [int(size)] if is_concrete(size) else range(1, _MOST_NODES + 1)
+    nodes, log_weight = np.zeros((len(number), number[-1])), np.full((len(number), number[-1]), -np.inf)
+    for row, n in enumerate(number):
+        nodes[row, :n], weights = roots_hermitenorm(n)
+        log_weight[row, :n] = np.log(weights / weights.sum())
+    if is_concrete(size):
+        return nodes[0], log_weight[0]
+    both = jnp.stack([nodes, log_weight], axis=1)
+    row = both.at[jnp.asarray(size, jnp.int32) - 1].get(mode="fill", fill_value=jnp.nan)
+    return row[0], row[1]
 
 
 class Spec(NamedTuple):
@@ -176,7 +201,7 @@ class Spec(NamedTuple):
     channel: Callable[[Parameters, Hyper, int], Channel]  # parameters, hyper, T -> probabilities of labels
     defaults: Callable[[int], Hyper] = lambda classes: {}  # C -> prior settings, all that a user may replace
     # class shares, matrices, hyper -> a start; what is not in it starts at a draw from its prior
-    start: Callable[[np.ndarray, np.ndarray, Hyper], Parameters] = lambda prior, psi, hyper: {"prior": prior}
+    start: Callable[[Any, Any, Hyper], Parameters] = lambda prior, psi, hyper: {"prior": prior}
     rigid: bool = False  # whether two labels of a sample can determine the parameters
     any_sign: tuple[str, ...] = ()  # prior settings that need not be positive
 
@@ -191,28 +216,37 @@ def prepare(spec: Spec, num_classes: int, most_labels: int, replaced: Hyper | No
         raise ValueError(f"the model has no prior setting {unknown[0]!r}; it has {', '.join(hyper)}")
     shapes = {name: np.shape(value) for name, value in hyper.items()}
     shapes["class_concentration"] = (num_classes,)
-    arrays = {}
-    for name, value in {**hyper, **(replaced or {})}.items():
-        try:
-            arrays[name] = np.array(np.broadcast_to(np.asarray(value, np.float64), shapes[name]))
-        except ValueError:
-            raise ValueError(
-                f"hyper[{name!r}] has shape {np.shape(value)}; give {shapes[name]} or one number"
-            ) from None
-        if not np.isfinite(arrays[name]).all():
-            raise ValueError(f"hyper[{name!r}] is not finite: {np.asarray(value).tolist()}")
-        if name not in spec.any_sign and not (arrays[name] > 0).all():
-            raise ValueError(f"hyper[{name!r}] must be positive; got {np.asarray(value).tolist()}")
+    settings = {**hyper, **(replaced or {})}
+    arrays = {name: _setting(name, value, shapes[name], spec) for name, value in settings.items()}
     if "difficulty_prior" in arrays:
-        a, b = arrays.pop("difficulty_prior").tolist()
+        a, b = arrays.pop("difficulty_prior")
         arrays["difficulty"], arrays["log_weight"] = beta_levels(a, b, most_labels)
     for prior, name in (("easiness_prior", "log_easiness"), ("position_prior", "position")):
         if prior in arrays:
-            *mean, sd, size = arrays.pop(prior).tolist()
-            nodes, weights = roots_hermitenorm(int(size))
+            *mean, sd, size = arrays.pop(prior)
+            nodes, arrays["log_weight"] = normal_levels(size)
             arrays[name] = (mean[0] if mean else 0.0) + sd * nodes
-            arrays["log_weight"] = np.log(weights / weights.sum())
     return arrays
+
+
+def _setting(name: str, value: Any, shape: tuple[int, ...], spec: Spec) -> AnyArray:
+    """A prior setting of this shape; its numbers are checked unless they are traced."""
+    traced = not is_concrete(value)
+    try:
+        given = jnp.asarray(value, jnp.result_type(float)) if traced else np.asarray(value, np.float64)
+        array = jnp.broadcast_to(given, shape) if traced else np.array(np.broadcast_to(given, shape))
+    except (TypeError, ValueError):
+        got = f"is {value!r}" if isinstance(value, str) else f"has shape {np.shape(value)}"
+        raise ValueError(f"the prior setting {name!r} {got}; give {shape} or one number") from None
+    if traced:
+        return array
+    given, free = given.tolist(), name in spec.any_sign
+    if not np.isfinite(array).all():
+        raise ValueError(f"the prior setting {name!r} is not finite: {given}")
+    scales = array[1:] if free and array.ndim == 1 else array  # after a mean, which may have any sign
+    if not ((free and array.ndim > 1) or (scales > 0).all()):
+        raise ValueError(f"the prior setting {name!r} is {given}; {'sd' if free else 'it'} must be positive")
+    return array
 
 
 def default_rows(classes: int) -> Hyper:
@@ -222,37 +256,39 @@ def default_rows(classes: int) -> Hyper:
 
 def mean_accuracy(prior, matrices):
     """(labelers,) accuracies, kept in [.05, .95]."""
-    return np.clip(np.einsum("c,tcc->t", prior, matrices), 0.05, 0.95)
+    xp = namespace(prior)
+    return xp.clip(xp.einsum("c,tcc->t", prior, matrices), 0.05, 0.95)
 
 
 def fallibility_start(prior, matrices, hyper):
     """phi from the mean error (60) at the mean difficulty."""
-    classes, mean = prior.size, np.exp(hyper["log_weight"]) @ hyper["difficulty"]
+    xp, classes = namespace(prior, *hyper.values()), prior.size
+    mean = xp.exp(hyper["log_weight"]) @ hyper["difficulty"]
     error = (1 - mean_accuracy(prior, matrices)) * classes / (classes - 1)
     high = hyper["fallibility"][2]
-    return {"prior": prior, "fallibility": np.clip((error - mean) / (1 - mean), 0.05 * high, 0.95 * high)}
+    return {"prior": prior, "fallibility": xp.clip((error - mean) / (1 - mean), 0.05 * high, 0.95 * high)}
 
 
 def strata_start(prior, matrices, hyper):
     """Rows as they are for easy samples, halfway to even for hard ones."""
-    rows = np.stack([matrices, matrices / 2 + 0.5 / prior.size], axis=2)
+    rows = namespace(prior).stack([matrices, matrices / 2 + 0.5 / prior.size], axis=2)
     weights = hyper["weights"] / hyper["weights"].sum(axis=1, keepdims=True)
     return {"prior": prior, "weights": weights, "common": rows.mean(axis=0), "stratum_confusion": rows}
 
 
 def hierarchical_start(prior, matrices, hyper):
     """The population at the mean matrix, by `logit_rows` undone; labelers do not differ."""
-    shape, mean = hyper["logit_mean"].shape, matrices.mean(axis=0)
-    population = np.log(mean[~np.eye(prior.size, dtype=bool)].reshape(shape) / np.diag(mean)[:, None])
-    spread, own = np.full(shape, 0.5 * hyper["spread"]), np.zeros((len(matrices), *shape))
+    shape, mean, xp = hyper["logit_mean"].shape, matrices.mean(axis=0), namespace(prior)
+    population = xp.log(mean[~np.eye(prior.size, dtype=bool)].reshape(shape) / xp.diag(mean)[:, None])
+    spread, own = 0.5 * hyper["spread"] * np.ones(shape), np.zeros((len(matrices), *shape))
     return {"prior": prior, "population": population, "spread": spread, "own": own}
 
 
 def ability_start(prior, matrices, hyper):
     """Ability from the mean accuracy at the mean easiness."""
-    right = mean_accuracy(prior, matrices)
-    logit = np.log(right / (1 - right)) + np.log(prior.size - 1)
-    easiness = np.exp(np.exp(hyper["log_weight"]) @ hyper["log_easiness"])
+    right, xp = mean_accuracy(prior, matrices), namespace(prior, *hyper.values())
+    logit = xp.log(right / (1 - right)) + np.log(prior.size - 1)
+    easiness = xp.exp(xp.exp(hyper["log_weight"]) @ hyper["log_easiness"])
     return {"prior": prior, "ability": logit / easiness}
 
 
@@ -260,30 +296,33 @@ def mace_start(prior, matrices, hyper):
     """Spam is even at the start, so accuracy = competence + (1 - competence) / C."""
     competence = (mean_accuracy(prior, matrices) * prior.size - 1) / (prior.size - 1)
     spam = np.full((len(matrices), prior.size), 1 / prior.size)
-    return {"prior": prior, "competence": np.clip(competence, 0.05, 0.95), "spam": spam}
+    return {"prior": prior, "competence": namespace(prior).clip(competence, 0.05, 0.95), "spam": spam}
 
 
 def welinder_defaults(classes: int) -> Hyper:
     """Those of `fit_welinder`: w ~ N(1, 1), tau ~ N(0, 3^2), x ~ N(-1 or +1, .8^2) by 25 nodes."""
     if classes != 2:
         raise ValueError(
-            f"Welinder's model is for two classes, but these are {classes}: choose item_difficulty, where "
-            "samples differ too"
+            f"Welinder's model is for two classes, but these are {classes}: choose item_difficulty (glad), "
+            "where samples differ too"
         )
     return {"direction": (1.0, 1.0), "threshold": (0.0, 3.0), "position_prior": (0.8, 25.0)}
 
 
 def welinder_start(prior, matrices, hyper):
     """w and tau from p(1 | class) = Phi((+-w - tau) / sqrt(1 + sigma^2 w^2)), sigma from the nodes."""
-    below, above = ndtri(np.clip(matrices[:, :, 1], 0.02, 0.98)).T
-    variance = np.exp(hyper["log_weight"]) @ hyper["position"] ** 2
-    half = np.clip((above - below) / 2, -0.9 / np.sqrt(variance), 0.9 / np.sqrt(variance))
-    width = 1 / np.sqrt(1 - variance * half**2)
+    xp = namespace(prior, *hyper.values())
+    quantile = ndtri if xp is np else jax.scipy.special.ndtri
+    below, above = quantile(xp.clip(matrices[:, :, 1], 0.02, 0.98)).T
+    variance = xp.exp(hyper["log_weight"]) @ hyper["position"] ** 2
+    half = xp.clip((above - below) / 2, -0.9 / xp.sqrt(variance), 0.9 / xp.sqrt(variance))
+    width = 1 / xp.sqrt(1 - variance * half**2)
     return {"prior": prior, "direction": half * width, "threshold": -width * (above + below) / 2}
 
 
 _LABELER, _CLASS, _LABEL = "labeler", "true_class", "labeled_as"
-DIMS: dict[str, list[str]] = {  # axes of every site; ArviZ cannot have one that is called "label"
+# Axes of every site. None is called "label", because `arviz_stats.summary` stacks them into one of that name.
+DIMS: dict[str, list[str]] = {
     "prior": [_CLASS], "confusion": [_LABELER, _CLASS, _LABEL], "matrix": [_CLASS, _LABEL],
     "population": [_CLASS, "wrong"], "spread": [_CLASS, "wrong"], "own": [_LABELER, _CLASS, "wrong"],
     "weights": [_CLASS, "stratum"], "common": [_CLASS, "stratum", _LABEL],

@@ -27,9 +27,10 @@ import numpy as np
 from jax.scipy.special import betaln, gammaln
 from jaxtyping import Array, Bool, Float, Int
 
-from jtruth._arrays import AnyArray, largest
+from jtruth._arrays import AnyArray, largest, must_be_concrete
 from jtruth._mesh import over_sets
 from jtruth._one_line import one_line
+from jtruth._validation.in_range import check_codes
 from jtruth.stats.estimates import check_level
 from jtruth.tables.metrics import METRICS, default_metrics
 from jtruth.testing.binary.operating_point import BetaPrior, curvature, tilts
@@ -85,7 +86,8 @@ def exact_batch(
         mesh: devices that share the sets (`jtruth._mesh`); sets are padded to a multiple of them.
 
     Raises:
-        ValueError: level outside (0, 1), shapes that differ or are empty, or a window that is not positive.
+        ValueError: level outside (0, 1), shapes that differ or are empty, a window that is not positive, or
+            a wrong code.
 
     >>> x, y_pred = np.array([[2.0, 1.0, -1.0, -3.0]]), np.array([[1, 1, 0, 0]])
     >>> found = exact_batch(x, y_pred, window=(8, 8))
@@ -98,6 +100,7 @@ def exact_batch(
             f"log_odds has shape {log_odds.shape} and y_pred {y_pred.shape}; both must be (sets, "
             "samples) and not empty"
         )
+    check_codes(y_pred, 2, "y_pred", size=log_odds.shape, missing=True)
     y = jnp.asarray(y_pred)
     x = jnp.where(y < 0, -jnp.inf, jnp.asarray(log_odds))
     beta = prior if isinstance(prior, BetaPrior) else None
@@ -130,6 +133,7 @@ def exact_counts(
     >>> bool(found.ok), round(float(found.mean("accuracy")), 3), round(float(found.mean("kappa")), 3)
     (True, 0.908, 0.815)
     """
+    check_codes(y_pred, 2, "y_pred", size=len(log_odds), missing=True)
     y = jnp.asarray(y_pred)[None]
     x = jnp.where(y < 0, -jnp.inf, jnp.asarray(log_odds)[None])
     beta = jax.tree.map(lambda v: jnp.asarray(v, x.dtype), prior)
@@ -138,6 +142,7 @@ def exact_counts(
 
 def enough_window(log_odds: Odds, y_pred: Codes, prior: BetaPrior = BetaPrior()) -> tuple[int, int]:
     """Counts of A and of B that hold +-8 posterior sd of the widest set, in multiples of 32 (host side)."""
+    must_be_concrete("enough_window", "window=(counts, counts)", log_odds, y_pred, prior)
     x, y = jnp.asarray(log_odds), jnp.asarray(y_pred)
     prior = jax.tree.map(lambda v: jnp.asarray(v, x.dtype), prior)
     sd = np.asarray(_spreads(x, y, prior), np.float64)

@@ -20,8 +20,10 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from jtruth._arrays import AnyArray, namespace
+from jtruth._arrays import AnyArray, is_concrete, namespace
 from jtruth._one_line import one_line
+from jtruth._validation.in_range import check_codes, check_shape
+from jtruth.posterior import validate_prior
 from jtruth.stats import ratio_of_normals
 from jtruth.stats.estimates import DensityEstimate, Estimate, PmfEstimate
 from jtruth.stats.ratio_of_normals import MEANS, Ratio, ratio_mean
@@ -32,8 +34,8 @@ from jtruth.testing import steps
 from jtruth.testing.binary.operating_point import tilts
 from jtruth.testing.steps import Step
 
-Odds = Float[Array, " samples"]
-Codes = Int[Array, " samples"]
+Odds = Float[AnyArray, " samples"]
+Codes = Int[AnyArray, " samples"]
 Point = Float[Array, " 2"]  # (p_D, p_FA)
 _POINTS = 2001
 _RATES = named_metric("recall"), named_metric("false_alarm_rate")  # P_D, P_FA
@@ -53,7 +55,9 @@ class ShareMoments(NamedTuple):
 
 
 def log_odds_of(log_likelihood: Float[AnyArray, "samples 2"], prior: Float[AnyArray, " 2"]) -> Odds:
-    """logit p(y_i = 1 | z_i), from (21); +-inf where the label is certain."""
+    """logit p(y_i = 1 | z_i), from (21); +-inf where the label is certain; ValueError for other classes."""
+    check_shape(log_likelihood, "log_likelihood", "samples classes", classes=2)
+    prior = validate_prior(prior, 2) if is_concrete(prior) else prior
     return (jnp.log(prior[1]) - jnp.log(prior[0])) + log_likelihood[:, 1] - log_likelihood[:, 0]
 
 
@@ -74,8 +78,10 @@ def moments(log_odds: Odds, y_pred: Codes, point: Point, weight: Odds | None = N
     return ShareMoments(mean_u, var_u, mean_v, var_v, parts[0].sum() / n)
 
 
-def ratio_step(log_odds: Array, y_pred: Array, *, weight: Array | None = None, mean: str = MEANS[0]) -> Step:
+def ratio_step(log_odds: Odds, y_pred: Codes, *, weight: Odds | None = None, mean: str = MEANS[0]) -> Step:
     """Algorithm 1; `mean` is that of `jtruth.stats.ratio_mean`."""
+    check_codes(y_pred, 2, "y_pred", size=len(log_odds))
+    log_odds, y_pred = jnp.asarray(log_odds), jnp.asarray(y_pred)
 
     def step(point, _):
         m = moments(log_odds, y_pred, point, weight)
@@ -84,7 +90,7 @@ def ratio_step(log_odds: Array, y_pred: Array, *, weight: Array | None = None, m
     return step
 
 
-def exact_step(log_odds: Array, y_pred: Array, *, weight: Array | None = None) -> Step:
+def exact_step(log_odds: Odds, y_pred: Codes, *, weight: Odds | None = None) -> Step:
     """Conditional means of P_D and P_FA given the operating point, each given that it is defined."""
     return of_point(steps.exact_step(class_dist(log_odds), y_pred, weight))
 
