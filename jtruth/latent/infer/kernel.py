@@ -297,22 +297,33 @@ def posterior_means(problem: Problem, concentration: np.ndarray) -> np.ndarray:
 def em(
     problem: Problem, start: np.ndarray, *, max_steps: int = 500, tol: float = 1e-7
 ) -> tuple[np.ndarray, int]:
-    """State probabilities (states, rows) at a mode, from a start of the same shape, and the number of steps.
+    """State probabilities (states, rows) at a mode, from such a start, and the number of steps.
 
     With Dirichlet(1 + concentration) rows this is EM for the mode. Pooled rows keep the concentrations at the
     mean of G.
     """
-    p, step = start[:, None, :], 0
+    p, step, two = start[:, None, :], 0, len(start) == 2 and problem.only_symbol is None
+    every = (problem.design.T @ problem.multiplicity)[:, None, None]
     while step < max_steps:
         step += 1
-        symbols = count_symbols(problem, p * problem.multiplicity)
-        alpha = problem.concentration + problem.count_probabilities(symbols)
-        new = state_probabilities(problem, posterior_means(problem, alpha))
-        change = np.abs(new - p).max()
+        symbols = count_symbols(problem, p[:-1] * problem.multiplicity)
+        symbols = np.concatenate([symbols, every - symbols.sum(axis=1, keepdims=True)], axis=1)
+        log_theta = posterior_means(problem, problem.concentration + problem.count_probabilities(symbols))
+        new = _two_states(problem, log_theta) if two else state_probabilities(problem, log_theta)
+        change = np.abs(new[two:] - p[two:]).max()
         p = new
         if change < tol:
             break
     return p[:, 0], step
+
+
+def _two_states(problem: Problem, log_theta: np.ndarray) -> np.ndarray:
+    """`state_probabilities` of two states in one chain, from their log odds."""
+    table = log_probabilities(problem, log_theta)[:, :, 0]
+    log_odds = problem.design @ (table[:, 1] - table[:, 0]) + (problem.offset[1] - problem.offset[0])
+    with np.errstate(over="ignore"):
+        first = 1 / (1 + np.exp(log_odds))
+    return np.stack([first, 1 - first])[:, None]
 
 
 def sweep(engine: Any, chain: dict, rng: Any) -> tuple[dict, Any, Any]:
