@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from jtruth._random import Stated, as_key, host_rng, seeded, stated, stream
+from jtruth._random import Stated, as_key, host_rng, host_streams, seeded, stated
 from jtruth._validation import choose, places
 from jtruth._validation.words import LOOK, Read, number_of, plain, some
 from jtruth.answers import Answer, Column, Curve, Document, Table, facts, how, warning_notes
@@ -131,11 +131,10 @@ def labeler_agreement(
     first = stats.first_labels(sample, labeler, size[0])
     shared, left_out = in_common(sample[first], labeler[first], size)
     names, label = tuple(map(str, labels.worker_names)), label[first]
-    pairs, beside = {}, None
-    for (a, b), (one, two) in shared.items():
+    pairs, beside, keys = {}, None, host_streams(key, "agreement of two", shared)
+    for ((a, b), (one, two)), one_key in zip(shared.items(), keys, strict=True):
         kappa = stats.cohen(label[one], label[two], labels.num_classes, weights, at)
         beside = beside or stats.unseen(kappa, host_rng(key, "samples that no two saw"))
-        one_key = stream(key, "agreement of two", a, b)
         pairs[names[a], names[b]] = agreement(kappa, one_key, level, beside=beside)
     found = first_look(labels, np.full(labels.num_samples, -1), {})
     alarms = tuple(f"{LOOK}{check.message}." for check in found if check.verdict == LOOK_FIRST)
@@ -146,8 +145,8 @@ def in_common(
     sample: np.ndarray, labeler: np.ndarray, size: tuple[int, int]
 ) -> tuple[dict[tuple[int, int], tuple[np.ndarray, np.ndarray]], int]:
     """Indices of the labels for common samples, of the pairs that share the most; number of other pairs."""
-    shared, found = stats.labeler_pairs(sample, labeler, np.zeros_like(sample), size).shared, {}
-    by_labeler, place = np.argsort(labeler, kind="stable"), np.full(size[1], -1)
+    shared, found, place = stats.shared_samples(sample, labeler, size), {}, np.full(size[1], -1)
+    by_labeler = np.argsort(labeler.astype(np.min_scalar_type(size[0])), kind="stable")  # 16 bits: by radix
     ends = np.cumsum(np.bincount(labeler, minlength=size[0]))
     for a, b, _ in stats.most_shared(shared, 2)[:_MOST_PAIRS].tolist():
         one, two = (by_labeler[ends[t - 1] if t else 0 : ends[t]] for t in (a, b))
