@@ -222,7 +222,18 @@ class Labels:
 
     def labels_per_labeler(self) -> Int[np.ndarray, " labelers"]:
         """Number of labels that each labeler gave."""
-        return np.bincount(self.entries(None)[1], minlength=self.num_labelers)
+        return self._used.sum(axis=1)
+
+    def used(self) -> Int[np.ndarray, "labelers classes"]:
+        """How often each labeler gave each class; counted once, and read only."""
+        return self._used
+
+    @cached_property
+    def _used(self) -> np.ndarray:
+        _, labeler, label = self.entries(None)
+        used = cross_table(labeler, label, (self.num_labelers, self.num_classes))
+        used.flags.writeable = False
+        return used
 
     def counts(self) -> Int[np.ndarray, "samples classes"]:
         """Votes: how often each class was given to each sample; counted once, and read only."""

@@ -36,6 +36,7 @@ from jtruth.posterior import validate_prior
 from jtruth.stats.agreement import first_labels
 
 _STEPS, _STILL = 200, 1e-7  # of the variational bound: logs of rates; the bound errs by its square
+_AT_ONCE = 1 << 16  # labels whose classes a processor's cache holds
 _PERIODS, _SHARE_STEPS, _PSEUDO = 8, 20, 5.0  # of time; EM of their class shares, drawn to the prior
 _LEAST_SPREAD, _SIGNS = 3.0, 20_000_000  # variance of a CUSUM; labels of all drawn sets together
 LEAST_EACH = 5  # labels before and after a change
@@ -108,7 +109,7 @@ def labeler_behaviour(
         without = clamp(without, np.asarray(gold)[sample])
     rows = population(matrices, labels.labels_per_labeler())
     bound = one_matrix(without, labeler, label, size, rows)
-    used = _host.cross_table(labeler, label, (size, classes))
+    used = labels.used()
     spam = expit(_evidence(used, np.ones(classes)) - bound + logit(BEFORE["spam"]))  # one row for all classes
     change = [None, *np.full((3, size, classes), np.nan)]
     if order is not None:
@@ -168,13 +169,15 @@ def one_matrix(
     for _ in range(_STEPS):
         alpha = rows + counts()
         mean_log = digamma(alpha) - digamma(alpha.sum(axis=2, keepdims=True))
-        by_cell = (np.diff(mean_log, axis=1) if two else mean_log).swapaxes(0, 1)
-        for of, each, log in zip(q, by_cell, logs, strict=not two):
-            np.add(each.take(place, out=of, mode="clip"), log, out=of)
-        if two:
-            _first_of_two(q[0])
-        else:
-            _shares(q)
+        by_cell = [each.ravel() for each in (np.diff(mean_log, axis=1) if two else mean_log).swapaxes(0, 1)]
+        for k in range(0, place.size, _AT_ONCE):
+            some = slice(k, k + _AT_ONCE)
+            for of, each, log in zip(q, by_cell, logs, strict=not two):
+                np.add(each.take(place[some], out=of[some], mode="clip"), log[some], out=of[some])
+            if two:
+                _first_of_two(q[0, some])
+            else:
+                _shares(q[:, some])
         still, before = np.abs(mean_log - before).max(initial=0) < _STILL, mean_log
         if still:
             break

@@ -22,7 +22,7 @@ left out, since their rows are drawn from the prior.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -197,7 +197,14 @@ def log_states(problem: Problem, log_theta: np.ndarray) -> np.ndarray:
 
 def log_rows(problem: Problem, log_theta: np.ndarray) -> np.ndarray:
     """log p(row), the state summed out, (chains, rows), from log_theta (chains, P)."""
-    return reduce(np.logaddexp, log_states(problem, log_theta))  # half of the time of ufunc.reduce
+    log_p = log_states(problem, log_theta)
+    top = log_p.max(axis=0)
+    top[np.isneginf(top)] = 0.0  # an impossible row
+    log_p -= top
+    with np.errstate(divide="ignore"):
+        return top + np.log(
+            np.exp(log_p, out=log_p).sum(axis=0)
+        )  # of float32 an eighth of np.logaddexp's time
 
 
 def state_probabilities(problem: Problem, log_theta: np.ndarray) -> np.ndarray:
