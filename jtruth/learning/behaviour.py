@@ -109,7 +109,7 @@ def labeler_behaviour(
         without = clamp(without, np.asarray(gold)[sample])
     rows = population(matrices, labels.labels_per_labeler())
     bound = one_matrix(without, labeler, label, size, rows)
-    used = labels.used()
+    used = labels.used
     spam = expit(_evidence(used, np.ones(classes)) - bound + logit(BEFORE["spam"]))  # one row for all classes
     change = [None, *np.full((3, size, classes), np.nan)]
     if order is not None:
