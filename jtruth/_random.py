@@ -12,8 +12,8 @@ compares every bit with `jax.random`.
 
 import hashlib
 import operator
-from collections.abc import Callable, Iterable
-from functools import reduce, wraps
+from collections.abc import Callable
+from functools import wraps
 from typing import Any, TypeVar, cast
 
 import jax
@@ -89,8 +89,6 @@ def key_words(key: Any) -> list[int]:
     """The words of a key; equal words are equal keys."""
     if type(key) is int and 0 <= key <= _MOST and is_default():
         return [0, key]  # no device is started for it
-    if isinstance(key, np.ndarray) and key.dtype == np.uint32 and key.shape == (2,) and is_default():
-        return key.tolist()
     return [int(word) for word in np.asarray(jax.random.key_data(as_key(key))).ravel()]
 
 
@@ -126,15 +124,6 @@ def streams(key: Any, name: str, repetitions: int) -> list[jax.Array]:
     """`[stream(key, name, k) for k in range(repetitions)]`, the name looked up once."""
     first = stream(key, name)
     return [_folded(first, k) for k in range(repetitions)]
-
-
-def host_streams(key: Any, name: str, each: Iterable[tuple[int, ...]]) -> list[Key]:
-    """`[stream(key, name, *numbers) for numbers in each]`, as words for `host_rng`: JAX would be slow."""
-    words = words_of(key := as_key(key)) if is_default() else None
-    if words is None:
-        return [stream(key, name, *numbers) for numbers in each]
-    words = reduce(fold, _digest(name), words)
-    return [np.array(reduce(fold, numbers, words), np.uint32) for numbers in each]
 
 
 def _digest(name: str) -> list[int]:

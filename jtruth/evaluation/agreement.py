@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from jtruth._random import Stated, as_key, host_rng, host_streams, seeded, stated
+from jtruth._random import Stated, as_key, host_rng, seeded, stated, stream
 from jtruth._validation import choose, places
 from jtruth._validation.words import LOOK, Read, number_of, plain, some
 from jtruth.answers import Answer, Column, Curve, Document, Table, facts, how, warning_notes
@@ -131,10 +131,11 @@ def labeler_agreement(
     first = stats.first_labels(sample, labeler, size[0])
     shared, left_out = in_common(sample[first], labeler[first], size)
     names, label = tuple(map(str, labels.worker_names)), label[first]
-    pairs, beside, keys = {}, None, host_streams(key, "agreement of two", shared)
-    for ((a, b), (one, two)), one_key in zip(shared.items(), keys, strict=True):
+    pairs, beside = {}, None
+    for (a, b), (one, two) in shared.items():
         kappa = stats.cohen(label[one], label[two], labels.num_classes, weights, at)
         beside = beside or stats.unseen(kappa, host_rng(key, "samples that no two saw"))
+        one_key = stream(key, "agreement of two", a, b)
         pairs[names[a], names[b]] = agreement(kappa, one_key, level, beside=beside)
     found = first_look(labels, np.full(labels.num_samples, -1), {})
     alarms = tuple(f"{LOOK}{check.message}." for check in found if check.verdict == LOOK_FIRST)

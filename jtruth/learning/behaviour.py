@@ -174,8 +174,10 @@ def one_matrix(
             some = slice(k, k + _AT_ONCE)
             for of, each, log in zip(q, by_cell, logs, strict=not two):
                 np.add(each.take(place[some], out=of[some], mode="clip"), log[some], out=of[some])
-            if two:
-                _first_of_two(q[0, some])
+            if two:  # p of the first, from the odds of the second
+                with np.errstate(over="ignore"):
+                    np.exp(q[0, some], out=q[0, some])
+                np.reciprocal(1 + q[0, some], out=q[0, some])
             else:
                 _shares(q[:, some])
         still, before = np.abs(mean_log - before).max(initial=0) < _STILL, mean_log
@@ -184,14 +186,6 @@ def one_matrix(
     q[1] = 1 - q[0] if two else q[1]
     entropy = -rel_entr(q, without).sum(axis=0)
     return np.bincount(labeler, entropy, num_labelers) + _evidence(counts(), rows).sum(axis=1)
-
-
-def _first_of_two(log_odds: Float[np.ndarray, " labels"]) -> None:
-    """Probabilities of the first of two classes, in place of the log odds of the second."""
-    with np.errstate(over="ignore"):
-        np.exp(log_odds, out=log_odds)
-    log_odds += 1
-    np.reciprocal(log_odds, out=log_odds)
 
 
 def _shares(logs: Float[np.ndarray, "classes labels"]) -> Float[np.ndarray, "classes labels"]:

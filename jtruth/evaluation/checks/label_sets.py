@@ -258,12 +258,10 @@ def _e_step(sets: Sets, columns: sparse.csr_array, at: Parameters) -> tuple[np.n
     classes = sets.num_classes
     joint = np.ascontiguousarray((columns @ log(at[1]).swapaxes(2, 3).reshape(-1, classes)).T)
     joint = joint.reshape(classes, *sets.weight.shape)
+    possible = (sets.known == np.arange(classes)[:, None]) | (sets.known < 0)
     joint += log(at[0]).T[:, :, None]
-    if (sets.known >= 0).any():
-        possible = (sets.known == np.arange(classes)[:, None]) | (sets.known < 0)
-        joint += np.where(possible, 0.0, -np.inf)[:, None, :]
-    top = joint.max(axis=0)
-    top[np.isneginf(top)] = 0.0
+    joint += 0.0 if possible.all() else np.where(possible, 0.0, -np.inf)[:, None, :]
+    top = np.maximum(joint.max(axis=0), np.finfo(np.float64).min)
     joint -= top
     total = np.exp(joint, out=joint).sum(axis=0)
     joint /= total
