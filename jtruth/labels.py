@@ -222,7 +222,7 @@ class Labels:
 
     def labels_per_labeler(self) -> Int[np.ndarray, " labelers"]:
         """Number of labels that each labeler gave."""
-        return self.used.sum(axis=1)
+        return np.bincount(self.entries(None)[1], minlength=self.num_labelers)
 
     @cached_property
     def used(self) -> Int[np.ndarray, "labelers classes"]:

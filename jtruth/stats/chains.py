@@ -110,9 +110,7 @@ def _ess(draws: np.ndarray) -> np.ndarray:
     chains, n = draws.shape[:2]
     flat, size = draws.reshape(chains, n, -1), scipy.fft.next_fast_len(2 * n)
     spectrum = np.asarray(scipy.fft.rfft(flat - flat.mean(axis=1, keepdims=True), size, axis=1))
-    covariance = (
-        np.asarray(scipy.fft.irfft(np.abs(spectrum) ** 2, size, axis=1))[:, :n] / n
-    )  # (chains, lags, ...)
+    covariance = np.asarray(scipy.fft.irfft(np.abs(spectrum) ** 2, size, axis=1))[:, :n] / n
     within = covariance[:, 0].mean(axis=0) * n / (n - 1)
     marginal = within * (n - 1) / n
     if chains > 1:

@@ -309,7 +309,8 @@ def em(
     while step < max_steps:
         step += 1
         symbols = count_symbols(problem, p[:-1] * problem.multiplicity)
-        symbols = np.concatenate([symbols, every - symbols.sum(axis=1, keepdims=True)], axis=1)
+        last = np.maximum(every - symbols.sum(axis=1, keepdims=True), 0.0)  # not -1e-12
+        symbols = np.concatenate([symbols, last], axis=1)
         log_theta = posterior_means(problem, problem.concentration + problem.count_probabilities(symbols))
         new = _two_states(problem, log_theta) if two else state_probabilities(problem, log_theta)
         change = np.abs(new[two:] - p[two:]).max()
