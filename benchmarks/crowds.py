@@ -29,8 +29,14 @@ One process, one thread, simulated crowds; CPU seconds of the second call (the f
     digits 8.2 and 5.8, since a linear model's answers are kept as slopes in its outputs; 400 x 8 3.2 and
     2.8; --report 5.4 and 5.4. Its first call loads 1.6, three more assumptions are sampled in 2, the rest
     traces and lowers programs that the cache holds: stored StableHLO saved .9 of it and was left out.
-    labelers of 2 x 10^6 labels 6.8 and 6.5, prevalence of it 4.5 and 4.5, agreement of 10^6 2.5 and 2.4, of
-    which imports are .9
+    Whole commands, 2ac7ecc0 and this by turns in the same minutes (user + system, best of the second and
+    third run, byte code there, load 5 to 8; imports are .7 and more of each):
+        labelers, Parquet of 2 x 10^6 labels of 400 000 tasks by 120 workers      7.6    4.6
+        prevalence of it; --by day                                          5.4, 7.8    3.2, 5.0
+        agreement of 10^6 labels of 120 workers, Parquet; CSV               2.1, 3.1    1.4, 2.1
+        compare, 8 classifiers, 1000 x 5                                         9.9    5.0
+        evaluate examples/caries.csv --rater 5                                   1.6    1.0
+    .5 of each was the interpreter's last search for cycles, .5 of labelers OpenBLAS threads that waited
 """
 
 import sys

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from jtruth._host import cross_table
 from jtruth._random import seeded
 from jtruth._validation import places, quoted, some
 from jtruth._validation.words import NO_ANSWER, is_list, number_of, plain, typing_error
@@ -177,12 +176,6 @@ def _findings(labels: Labels, pairs: LabelerPairs) -> Iterator[tuple[str, str]]:
     yield from _of_numbers(labels, pairs)
 
 
-def _used(labels: Labels) -> np.ndarray:
-    """(labelers, classes) how often each labeler gave each class, from the different rows of labels."""
-    _, labeler, label, times = labels.patterns().entries()
-    return cross_table(labeler, label, (labels.num_labelers, labels.num_classes), times).astype(np.int64)
-
-
 def _named(labels: Labels, which: np.ndarray) -> str:
     workers = labels.worker_names
     return quoted((workers[t] for t in np.flatnonzero(which)), 4)
@@ -199,7 +192,7 @@ def _of_labelers(labels: Labels, pairs: LabelerPairs) -> Iterator[tuple[str, str
     if groups > 1 and pairs.met.any():
         what = f"The labelers fall into {groups} groups without a common sample"
         yield "separate_groups", f"{what}. Compare them within groups only."
-    used = _used(labels)
+    used = labels.used
     if who := _named(labels, stats.opposed(used, pairs, MANY_SHARED)):
         yield "opposed", f"Agreement with the others is below chance: {who}. Did they swap classes?"
     if who := _named(labels, ((used > 0).sum(axis=1) == 1) & (used.sum(axis=1) >= FEW_LABELS)):
@@ -212,7 +205,7 @@ def _of_classes(labels: Labels) -> Iterator[tuple[str, str]]:
     if lists := [name for name in names if is_list(name, labels.class_names)]:
         advice = "if a sample can have several classes, analyse one at a time (docs/labels_of_other_kinds.md)"
         yield "lists", f"Class {quoted(lists, 4)} looks like a list of classes: {advice}."
-    number = _used(labels).sum(axis=0).tolist()
+    number = labels.used.sum(axis=0).tolist()
     if "classes" in labels.inferred and (found := typing_error(names, number)):
         wrong, right = (names[k] for k in found)
         few, many = (number_of(int(number[k]), "label") for k in found)
@@ -228,7 +221,7 @@ def _of_classes(labels: Labels) -> Iterator[tuple[str, str]]:
 def _of_numbers(labels: Labels, pairs: LabelerPairs) -> Iterator[tuple[str, str]]:
     """Copies, few labels, and labels that check nothing."""
     row, _, _, times = labels.patterns().entries()
-    workers, totals = labels.worker_names, _used(labels).sum(axis=1)
+    workers, totals = labels.worker_names, labels.used.sum(axis=1)
     if copies := stats.full_agreement(pairs, MANY_SHARED):
         names = "; ".join(
             f"{workers[i]!r} and {workers[j]!r} on {number_of(n, 'sample')}" for i, j, n in copies[:2]
@@ -257,7 +250,7 @@ def _of_repeats(labels: Labels, own: np.ndarray) -> Iterator[str]:
     yield f"{100 * agree / pairs:.0f} % of repeats{f' ({each})' if each else ''}."
     if labels.has_repeats():
         yield "All count as independent, so intervals are too narrow (--repeats majority counts one)."
-    used = _used(labels)
+    used = labels.used
     chance = (used**2).sum(axis=1) / np.maximum(used.sum(axis=1), 1) ** 2 @ own["pairs"] / pairs
     if agree / pairs - chance < HARDLY * (1 - chance) and number >= FEW_LABELS:
         yield "That is hardly above chance: are they different questions? Name both columns (--task a,b)."
@@ -272,7 +265,7 @@ def _chance(coefficients: Mapping[str, Agreement]) -> Iterator[tuple[str, str]]:
 
 def _vocabularies(labels: Labels) -> list[tuple[str, str]]:
     """(labelers, their classes) of groups of labelers who use two classes or more and share none."""
-    labeler, label = np.nonzero(_used(labels))
+    labeler, label = np.nonzero(labels.used)
     group = stats.groups_of(labeler, label, (labels.num_labelers, labels.num_classes))
     workers, vocabularies = labels.worker_names, []
     for g in dict.fromkeys(group.tolist()):

@@ -224,6 +224,12 @@ class Labels:
         """Number of labels that each labeler gave."""
         return np.bincount(self.entries(None)[1], minlength=self.num_labelers)
 
+    @cached_property
+    def used(self) -> Int[np.ndarray, "labelers classes"]:
+        """How often each labeler gave each class."""
+        _, labeler, label = self.entries(None)
+        return cross_table(labeler, label, (self.num_labelers, self.num_classes))
+
     def counts(self) -> Int[np.ndarray, "samples classes"]:
         """Votes: how often each class was given to each sample; counted once, and read only."""
         return self._votes
@@ -401,10 +407,8 @@ class Labels:
     def _checked(self, allow_unlabelled: bool) -> "Labels":
         """Refuse samples without labels unless allowed; note labelers and classes that are never used."""
         check.none_unlabelled(self._number("sample", self.num_samples), self.tasks, allow_unlabelled)
-        given = self._number("labeler", self.num_labelers)
-        notes = check.unused(given, self.workers, *check.IDLE)
-        classes = self._number("label", self.num_classes)
-        notes += check.unused(classes, self.classes, *check.ABSENT)
+        notes = check.unused(self._number("labeler", self.num_labelers), self.workers, *check.IDLE)
+        notes += check.unused(self._number("label", self.num_classes), self.classes, *check.ABSENT)
         return replace(self, notes=self.notes + notes)
 
     def _number(self, axis: str, size: int) -> np.ndarray:

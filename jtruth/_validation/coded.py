@@ -243,6 +243,11 @@ def collapse_rows(table: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray
             occurs, kind = np.unique(kind, return_inverse=True)
             bound = len(occurs)
         kind, bound = kind * width + column + 1, bound * width
+    if bound <= 4 * kind.size:  # so few numbers are counted, not sorted
+        occurs, first, count = occurring(kind, bound)
+        place = np.empty(bound, np.int64)
+        place[occurs] = np.arange(occurs.size)
+        return first, place[kind], count
     _, first, kind, count = np.unique(kind, return_index=True, return_inverse=True, return_counts=True)
     return first, kind, count
 

@@ -146,8 +146,8 @@ def in_common(
     sample: np.ndarray, labeler: np.ndarray, size: tuple[int, int]
 ) -> tuple[dict[tuple[int, int], tuple[np.ndarray, np.ndarray]], int]:
     """Indices of the labels for common samples, of the pairs that share the most; number of other pairs."""
-    shared, found = stats.labeler_pairs(sample, labeler, np.zeros_like(sample), size).shared, {}
-    by_labeler, place = np.argsort(labeler, kind="stable"), np.full(size[1], -1)
+    shared, found, place = stats.shared_samples(sample, labeler, size), {}, np.full(size[1], -1)
+    by_labeler = np.argsort(labeler.astype(np.min_scalar_type(size[0])), kind="stable")  # 16 bits: by radix
     ends = np.cumsum(np.bincount(labeler, minlength=size[0]))
     for a, b, _ in stats.most_shared(shared, 2)[:_MOST_PAIRS].tolist():
         one, two = (by_labeler[ends[t - 1] if t else 0 : ends[t]] for t in (a, b))

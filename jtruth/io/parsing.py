@@ -393,7 +393,7 @@ def _parquet(name: str, data: bytes) -> TextTable:
     try:
         opened = parquet.ParquetFile(io.BytesIO(data))
         about, schema = opened.metadata, opened.schema_arrow
-        texts = [field.name for field in schema if types.is_string(field.type)]
+        texts = [field.name for field in schema if str(field.type) in _TEXT]
         opened = parquet.ParquetFile(io.BytesIO(data), read_dictionary=texts)  # as they are stored
         size = sum(about.row_group(k).total_byte_size for k in range(about.num_row_groups))
         size = max(size, 4 * about.num_rows * about.num_columns)
@@ -412,6 +412,7 @@ def _parquet(name: str, data: bytes) -> TextTable:
     return _composed(TextTable(names, columns, Source(name, "row"), orders=orders))
 
 
+_TEXT = ("string", "large_string")  # types of Arrow; pandas 3 writes the second
 _ENGINE_ABOVE = 20_000_000  # rows of a Parquet file that are counted by an engine
 _ENGINE_MEMORY = "1GB"
 
@@ -459,7 +460,7 @@ def _column(column: Any) -> Sequence[str]:
     import pyarrow as pa
 
     is_coded = pa.types.is_dictionary
-    if is_coded(column.type) and (column.null_count or not pa.types.is_string(column.type.value_type)):
+    if is_coded(column.type) and (column.null_count or str(column.type.value_type) not in _TEXT):
         column = column.cast(column.type.value_type)
     if pa.types.is_timestamp(column.type) and column.type.tz in (None, "UTC"):  # there may be millions
         moments = column.to_numpy()

@@ -30,10 +30,10 @@ class Rows(NamedTuple):
 
 def merge_samples(labels: Labels, y_pred: np.ndarray | None, gold: np.ndarray | None) -> Rows:
     """Samples with the same labels by the same labelers, prediction and gold class as one."""
-    size = labels.num_samples
-    unknown = np.full(size, -1, np.int64)
+    given = [np.asarray(a, np.int64) for a in (y_pred, gold) if a is not None]
+    first, row, count = equal_rows(np.column_stack([labels.patterns().inverse, *given]))
+    unknown = np.full(labels.num_samples, -1, np.int64)
     extra = [unknown if a is None else np.asarray(a, np.int64) for a in (y_pred, gold)]
-    first, row, count = equal_rows(np.column_stack([labels.patterns().inverse, *extra]))
     return Rows(replace(labels, tasks=None).restrict(first), extra[0][first], extra[1][first], count, row)
 
 

@@ -154,7 +154,7 @@ def one_hot(known: np.ndarray, classes: int) -> np.ndarray:
 
 def clamp(p: np.ndarray, known: np.ndarray) -> np.ndarray:
     """Class probabilities with 1 at the class of every sample whose class is known."""
-    return np.where(known[:, None] >= 0, one_hot(known, p.shape[1]), p)
+    return np.where(known[:, None] >= 0, one_hot(known, p.shape[1]), p) if (known >= 0).any() else p
 
 
 def first_guess(labels: Labels, known: np.ndarray | None, trust: np.ndarray | None = None) -> np.ndarray:

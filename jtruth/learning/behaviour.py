@@ -36,6 +36,7 @@ from jtruth.posterior import validate_prior
 from jtruth.stats.agreement import first_labels
 
 _STEPS, _STILL = 200, 1e-7  # of the variational bound: logs of rates; the bound errs by its square
+_AT_ONCE = 1 << 16  # labels whose classes a processor's cache holds
 _PERIODS, _SHARE_STEPS, _PSEUDO = 8, 20, 5.0  # of time; EM of their class shares, drawn to the prior
 _LEAST_SPREAD, _SIGNS = 3.0, 20_000_000  # variance of a CUSUM; labels of all drawn sets together
 LEAST_EACH = 5  # labels before and after a change
@@ -107,8 +108,8 @@ def labeler_behaviour(
     if gold is not None:
         without = clamp(without, np.asarray(gold)[sample])
     rows = population(matrices, labels.labels_per_labeler())
-    _, bound = one_matrix(without, labeler, label, size, rows)
-    used = _host.cross_table(labeler, label, (size, classes))
+    bound = one_matrix(without, labeler, label, size, rows)
+    used = labels.used
     spam = expit(_evidence(used, np.ones(classes)) - bound + logit(BEFORE["spam"]))  # one row for all classes
     change = [None, *np.full((3, size, classes), np.nan)]
     if order is not None:
@@ -150,31 +151,41 @@ def one_matrix(
     label: np.ndarray,
     num_labelers: int,
     rows: Float[np.ndarray, "labelers classes classes"],
-) -> tuple[Float[np.ndarray, "labels classes"], Float[np.ndarray, " labelers"]]:
-    """Class posteriors of labels, and a bound of log p(labels of t | the others' labels).
+) -> Float[np.ndarray, " labelers"]:
+    """A bound of log p(labels of t | the others' labels).
 
     `without` is the class posterior of each label's sample without that label; each labeler has one matrix.
     """
     place, shape = labeler * rows.shape[2] + label, (num_labelers, rows.shape[2])
     without = np.ascontiguousarray(without.T)  # (classes, labels): millions of labels, class by class
-    log_without = _host.log(without)
+    log_without, used = _host.log(without), np.bincount(place, minlength=math.prod(shape)).reshape(shape)
+    before, q, two = np.inf, without.copy(), len(without) == 2
+    logs = log_without[1:] - log_without[0] if two else log_without  # of two classes those of the odds
 
-    def counts(q: np.ndarray) -> np.ndarray:
-        return np.stack([np.bincount(place, of, math.prod(shape)).reshape(shape) for of in q], axis=1)
+    def counts() -> np.ndarray:
+        found = [np.bincount(place, of, used.size).reshape(shape) for of in q[:-1]]
+        return np.stack([*found, used - sum(found)], axis=1)
 
-    before, q, part = np.inf, without.copy(), np.empty_like(without[0])
     for _ in range(_STEPS):
-        alpha = rows + counts(q)
+        alpha = rows + counts()
         mean_log = digamma(alpha) - digamma(alpha.sum(axis=2, keepdims=True))
-        for c, of in enumerate(q):
-            np.add(mean_log[:, c].take(place, out=part, mode="clip"), log_without[c], out=of)
-        _shares(q)
+        by_cell = [each.ravel() for each in (np.diff(mean_log, axis=1) if two else mean_log).swapaxes(0, 1)]
+        for k in range(0, place.size, _AT_ONCE):
+            some = slice(k, k + _AT_ONCE)
+            for of, each, log in zip(q, by_cell, logs, strict=not two):
+                np.add(each.take(place[some], out=of[some], mode="clip"), log[some], out=of[some])
+            if two:  # p of the first, from the odds of the second
+                with np.errstate(over="ignore"):
+                    np.exp(q[0, some], out=q[0, some])
+                np.reciprocal(1 + q[0, some], out=q[0, some])
+            else:
+                _shares(q[:, some])
         still, before = np.abs(mean_log - before).max(initial=0) < _STILL, mean_log
         if still:
             break
+    q[1] = 1 - q[0] if two else q[1]
     entropy = -rel_entr(q, without).sum(axis=0)
-    marginal = _evidence(counts(q), rows).sum(axis=1)
-    return q.T, np.bincount(labeler, entropy, num_labelers) + marginal
+    return np.bincount(labeler, entropy, num_labelers) + _evidence(counts(), rows).sum(axis=1)
 
 
 def _shares(logs: Float[np.ndarray, "classes labels"]) -> Float[np.ndarray, "classes labels"]:

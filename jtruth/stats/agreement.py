@@ -383,32 +383,40 @@ def labeler_pairs(
     if not many.all():
         kept = many[labeler]
         sample, labeler, label, times = (part[kept] for part in (sample, labeler, label, times))
-    small = size[0] ** 2 * classes <= _FEW + sample.size
+    return LabelerPairs(met, agreed_with, *_counted(sample, labeler, label, size, times))
+
+
+def shared_samples(sample: np.ndarray, labeler: np.ndarray, size: Size) -> sparse.csr_array:
+    """`LabelerPairs.shared` alone, of labels in the order of samples, without repeats."""
+    same, alone = (np.full(sample.size, value, np.int8) for value in (0, 1))
+    return _counted(sample, labeler, same, size, alone)[0]
+
+
+def _counted(*counted: Any) -> tuple:
+    """(shared, agreed, variety) of sample, labeler, label, size and times; labels in the order of samples."""
+    sample, _, label, size, _ = counted
+    small = size[0] ** 2 * (int(label.max(initial=0)) + 1) <= _FEW + sample.size
     few = small and np.bincount(sample).max(initial=0) <= _FEW_OF_A_SAMPLE
-    count = _few if few else _many
-    return LabelerPairs(met, agreed_with, *count(sample, labeler, label, size, times))
+    return (_few if few else _many)(*counted)
 
 
 def _few(sample: np.ndarray, labeler: np.ndarray, label: np.ndarray, size: Size, times: np.ndarray) -> tuple:
-    """(shared, agreed, variety) by a table of all pairs; labels are in the order of samples."""
-    pairs, classes = size[0] ** 2, int(label.max(initial=0)) + 1
-    shared, agreed = np.zeros(pairs, np.int64), np.zeros(classes * pairs, np.int64)
-    step = 1
+    """`_counted` by a table of all pairs."""
+    pairs, step, alone = size[0] ** 2, 1, (times == 1).all()
+    numbers = np.zeros((int(label.max(initial=0)) + 2) * pairs, np.int64)  # first of different classes
     while (first := np.flatnonzero(sample[step:] == sample[:-step])).size:  # label k and label k + step
-        pair = labeler[first].astype(np.int64) * size[0] + labeler[first + step]
-        same = label[first] == label[first + step]
-        shared += np.bincount(pair, times[first], pairs).astype(np.int64)
-        code = label[first][same] * pairs + pair[same]
-        agreed += np.bincount(code, times[first][same], classes * pairs).astype(np.int64)
+        code, one = labeler[first].astype(np.int64) * size[0] + labeler[first + step], label[first]
+        code += np.where(one == label[first + step], (one + np.int64(1)) * pairs, 0)
+        numbers += np.bincount(code, None if alone else times[first], numbers.size).astype(np.int64)
         step += 1
-    shared, by_class = (n.reshape(-1, size[0], size[0]) for n in (shared, agreed))
-    shared, by_class = (n + n.swapaxes(1, 2) for n in (shared, by_class))  # in either order
-    counts = shared[0], by_class.sum(axis=0), (by_class > 0).sum(axis=0)
+    numbers = numbers.reshape(-1, size[0], size[0])
+    numbers = numbers + numbers.swapaxes(1, 2)  # in either order
+    counts = numbers.sum(axis=0), numbers[1:].sum(axis=0), (numbers[1:] > 0).sum(axis=0)
     return tuple(map(sparse.csr_array, counts))
 
 
 def _many(sample: np.ndarray, labeler: np.ndarray, label: np.ndarray, size: Size, times: np.ndarray) -> tuple:
-    """(shared, agreed, variety) by products of sparse matrices."""
+    """`_counted` by products of sparse matrices."""
 
     def overlap(use: np.ndarray) -> sparse.csr_array:
         ones = np.ones(np.count_nonzero(use), np.int64)

@@ -6,8 +6,8 @@ matter. Axes are (chains, draws, ...); the result has the shape of the rest. A c
 """
 
 import numpy as np
+import scipy  # its modules are loaded lazily
 from jaxtyping import Float, Int
-from scipy.fft import irfft, next_fast_len, rfft
 from scipy.special import ndtri
 
 Draws = Float[np.ndarray, "chains draws ..."] | Int[np.ndarray, "chains draws ..."]
@@ -108,9 +108,9 @@ def _rhat(draws: np.ndarray) -> np.ndarray:
 def _ess(draws: np.ndarray) -> np.ndarray:
     """(10) and (13); autocovariances at lag > 0 are divided by n, as Stan, posterior and ArviZ do."""
     chains, n = draws.shape[:2]
-    flat, size = draws.reshape(chains, n, -1), next_fast_len(2 * n)
-    spectrum = np.asarray(rfft(flat - flat.mean(axis=1, keepdims=True), size, axis=1))
-    covariance = np.asarray(irfft(np.abs(spectrum) ** 2, size, axis=1))[:, :n] / n  # (chains, lags, ...)
+    flat, size = draws.reshape(chains, n, -1), scipy.fft.next_fast_len(2 * n)
+    spectrum = np.asarray(scipy.fft.rfft(flat - flat.mean(axis=1, keepdims=True), size, axis=1))
+    covariance = np.asarray(scipy.fft.irfft(np.abs(spectrum) ** 2, size, axis=1))[:, :n] / n
     within = covariance[:, 0].mean(axis=0) * n / (n - 1)
     marginal = within * (n - 1) / n
     if chains > 1:

@@ -48,6 +48,9 @@ def test_pairs_are_counted_as_defined(few, ordered, monkeypatch):
     np.testing.assert_array_equal(found.variety.toarray(), variety)
     np.testing.assert_array_equal(found.met, shared.sum(axis=1))
     np.testing.assert_array_equal(found.agreed_with, same.sum(axis=1))
+    first = agreement.first_labels(*entries[:2], 6)
+    alone = agreement.shared_samples(entries[0][first], entries[1][first], (6, 40))
+    np.testing.assert_array_equal(alone.toarray(), shared)
 
 
 def test_groups_are_those_of_the_whole_graph():

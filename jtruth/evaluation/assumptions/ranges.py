@@ -244,16 +244,20 @@ def others_vote(labels: Labels, rng: np.random.Generator) -> Draws:
     if labels.has_repeats():
         pair, place = np.unique(sample * labels.num_labelers + labeler, return_inverse=True)
         others = votes[sample] - cross_table(place, label, (pair.size, labels.num_classes))[place]
-    else:
-        others = votes[sample]
-        others[np.arange(label.size), label] -= 1
-    chance, compared = majority(others)[np.arange(label.size), label], others.any(axis=1)
-    size = labels.num_labelers
-    total = np.zeros((_DRAWS, size))
-    for p in np.unique(chance[compared]):
-        times = np.bincount(labeler[compared & (chance == p)], minlength=size)
-        total += rng.binomial(times, p, (_DRAWS, size))
-    number = np.bincount(labeler[compared], minlength=size)
+        own, at = label, np.arange(label.size)
+    else:  # the same for all labels of one class on a sample
+        row, own = np.nonzero(votes)
+        others, place = votes[row], np.zeros(votes.shape, np.int64)
+        others[np.arange(own.size), own] -= 1
+        place[row, own] = np.arange(own.size)
+        at = place[sample, label]
+    chance, compared = majority(others)[np.arange(own.size), own], others.any(axis=1)
+    values = np.unique(chance[compared])
+    kind = np.where(compared, np.searchsorted(values, chance), values.size)
+    times = cross_table(labeler, kind[at], (labels.num_labelers, values.size + 1))[:, :-1].astype(np.int64)
+    number, total = times.sum(axis=1), np.zeros((_DRAWS, labels.num_labelers))
+    for p, of in zip(values, times.T, strict=True):
+        total += rng.binomial(of, p, (_DRAWS, of.size))
     return total / np.where(number > 0, number, np.nan)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from jtruth import _validation as check
-from jtruth._host import across, log, log_sum
+from jtruth._host import across, log
 from jtruth._iterate import squarem
 from jtruth._one_line import one_line
 from jtruth.labels import Labels
@@ -254,23 +254,29 @@ def _label_columns(sets: Sets) -> sparse.csr_array:
 
 
 def _e_step(sets: Sets, columns: sparse.csr_array, at: Parameters) -> tuple[np.ndarray, np.ndarray]:
+    """Posteriors (sets, rows, classes), in memory class by class, and log p (sets, rows)."""
     classes = sets.num_classes
-    joint = (columns @ log(at[1]).swapaxes(2, 3).reshape(-1, classes)).reshape(*sets.weight.shape, classes)
-    possible = (sets.known[:, None] == np.arange(classes)) | (sets.known < 0)[:, None]
-    joint += log(at[0])[:, None, :] + (0.0 if possible.all() else np.where(possible, 0.0, -np.inf))
-    log_p = log_sum(joint)
-    return np.exp(joint - log_p[:, :, None]), log_p
+    joint = np.ascontiguousarray((columns @ log(at[1]).swapaxes(2, 3).reshape(-1, classes)).T)
+    joint = joint.reshape(classes, *sets.weight.shape)
+    possible = (sets.known == np.arange(classes)[:, None]) | (sets.known < 0)
+    joint += log(at[0]).T[:, :, None]
+    joint += 0.0 if possible.all() else np.where(possible, 0.0, -np.inf)[:, None, :]
+    top = np.maximum(joint.max(axis=0), np.finfo(np.float64).min)
+    joint -= top
+    total = np.exp(joint, out=joint).sum(axis=0)
+    joint /= total
+    return np.moveaxis(joint, 0, 2), top + log(total)
 
 
 def _m_step(
     sets: Sets, columns: sparse.csr_array, posterior: np.ndarray, prior: np.ndarray | None, one_matrix: bool
 ) -> Parameters:
-    classes, weighted = sets.num_classes, posterior * sets.weight[:, :, None]
-    counts = columns.T @ weighted.reshape(-1, classes)
-    counts = counts.reshape(len(weighted), sets.num_raters, classes, classes)
+    classes, weighted = sets.num_classes, np.moveaxis(posterior, 2, 0) * sets.weight
+    counts = columns.T @ np.ascontiguousarray(weighted.reshape(classes, -1).T)
+    counts = counts.reshape(weighted.shape[1], sets.num_raters, classes, classes)
     if one_matrix:
         counts[:, :-1] = counts[:, :-1].sum(axis=1, keepdims=True)
-    share = weighted.sum(axis=1) + PSEUDO_COUNT
+    share = weighted.sum(axis=2).T + PSEUDO_COUNT
     shares = np.broadcast_to(prior, share.shape) if prior is not None else _normal(share)
     return shares, _normal(counts.swapaxes(2, 3) + PSEUDO_COUNT)
 

@@ -22,7 +22,7 @@ left out, since their rows are drawn from the prior.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -197,7 +197,9 @@ def log_states(problem: Problem, log_theta: np.ndarray) -> np.ndarray:
 
 def log_rows(problem: Problem, log_theta: np.ndarray) -> np.ndarray:
     """log p(row), the state summed out, (chains, rows), from log_theta (chains, P)."""
-    return reduce(np.logaddexp, log_states(problem, log_theta))  # half of the time of ufunc.reduce
+    log_p = log_states(problem, log_theta)
+    top = np.maximum(log_p.max(axis=0), np.finfo(log_p.dtype).min)  # finite, even of an impossible row
+    return top + log(np.exp(log_p - top).sum(axis=0))  # of float32 in less time than np.logaddexp
 
 
 def state_probabilities(problem: Problem, log_theta: np.ndarray) -> np.ndarray:
@@ -297,22 +299,34 @@ def posterior_means(problem: Problem, concentration: np.ndarray) -> np.ndarray:
 def em(
     problem: Problem, start: np.ndarray, *, max_steps: int = 500, tol: float = 1e-7
 ) -> tuple[np.ndarray, int]:
-    """State probabilities (states, rows) at a mode, from a start of the same shape, and the number of steps.
+    """State probabilities (states, rows) at a mode, from such a start, and the number of steps.
 
     With Dirichlet(1 + concentration) rows this is EM for the mode. Pooled rows keep the concentrations at the
     mean of G.
     """
-    p, step = start[:, None, :], 0
+    p, step, two = start[:, None, :], 0, len(start) == 2 and problem.only_symbol is None
+    every = (problem.design.T @ problem.multiplicity)[:, None, None]
     while step < max_steps:
         step += 1
-        symbols = count_symbols(problem, p * problem.multiplicity)
-        alpha = problem.concentration + problem.count_probabilities(symbols)
-        new = state_probabilities(problem, posterior_means(problem, alpha))
-        change = np.abs(new - p).max()
+        symbols = count_symbols(problem, p[:-1] * problem.multiplicity)
+        last = np.maximum(every - symbols.sum(axis=1, keepdims=True), 0.0)  # not -1e-12
+        symbols = np.concatenate([symbols, last], axis=1)
+        log_theta = posterior_means(problem, problem.concentration + problem.count_probabilities(symbols))
+        new = _two_states(problem, log_theta) if two else state_probabilities(problem, log_theta)
+        change = np.abs(new[two:] - p[two:]).max()
         p = new
         if change < tol:
             break
     return p[:, 0], step
+
+
+def _two_states(problem: Problem, log_theta: np.ndarray) -> np.ndarray:
+    """`state_probabilities` of two states in one chain, from their log odds."""
+    table = log_probabilities(problem, log_theta)[:, :, 0]
+    log_odds = problem.design @ (table[:, 1] - table[:, 0]) + (problem.offset[1] - problem.offset[0])
+    with np.errstate(over="ignore"):
+        first = 1 / (1 + np.exp(log_odds))
+    return np.stack([first, 1 - first])[:, None]
 
 
 def sweep(engine: Any, chain: dict, rng: Any) -> tuple[dict, Any, Any]:

@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from jtruth._host import best_matching
+from jtruth._host import across, best_matching
 from jtruth.labels import Labels
 from jtruth.latent.model import LatentModel
 from jtruth.latent.rows import Rows
@@ -149,4 +149,4 @@ def _believing(rows: Rows, believed: int) -> np.ndarray:
     sample, labeler, label = rows.labels.entries()
     own = labeler == believed
     np.add.at(votes, (sample[own], label[own]), _BELIEF)
-    return votes / votes.sum(axis=1, keepdims=True)
+    return votes / across(np.add, votes)[:, None]
