@@ -17,10 +17,10 @@ import pytest
 
 import jtruth as jt
 from jtruth import _files
+from jtruth._checkpoint import Checkpoint
 from jtruth.cleaning.loop import start
 from jtruth.cleaning.state import read_state, write_state
 from jtruth.io import read_labels, write_labels
-from jtruth.latent.checkpoint import Checkpoint
 from jtruth.learning import begin_stream, read_stream, update, write_stream
 
 ROOT = Path(jt.__file__).parents[1]
@@ -162,7 +162,7 @@ import os, sys
 import numpy as np
 from jtruth import _files
 from jtruth.cleaning.state import write_state
-from jtruth.latent.checkpoint import Checkpoint
+from jtruth._checkpoint import Checkpoint
 from jtruth.learning import begin_stream, write_stream
 from tests.test_files import day, queue
 

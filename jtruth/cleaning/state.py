@@ -15,6 +15,7 @@ import numpy as np
 from jaxtyping import Bool, Float, Int
 
 from jtruth._cache import keep_programs
+from jtruth._checkpoint import Checkpoint
 from jtruth._host import log
 from jtruth._one_line import one_line, picture
 from jtruth._random import as_key, host_rng
@@ -23,7 +24,6 @@ from jtruth._validation.in_range import check_features, check_positive, check_ro
 from jtruth._validation.words import number_of, present
 from jtruth.cleaning.learners import Learner, LinearLearner
 from jtruth.labels import Labels
-from jtruth.latent.checkpoint import Checkpoint
 from jtruth.noise import NoiseModel
 from jtruth.testing import Consolidated, consolidate
 

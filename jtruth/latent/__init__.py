@@ -6,7 +6,7 @@ p(row, class, level | parameters). `models` has the models, `infer` the samplers
 for NumPyro models. `Effort` limits a run; `Progress` reports it and keeps its checkpoint.
 """
 
-from jtruth.latent.checkpoint import Progress
+from jtruth._checkpoint import Progress
 from jtruth.latent.infer.gibbs import Digest, run_gibbs
 from jtruth.latent.infer.nuts import NutsSettings
 from jtruth.latent.model import LatentModel, Observed, Raters

@@ -12,9 +12,9 @@ import numpy as np
 from jaxtyping import Float, Int
 
 from jtruth._cache import keep_programs
+from jtruth._checkpoint import digest as digest_of
 from jtruth._one_line import one_line
 from jtruth._random import host_rng, key_words
-from jtruth.latent.checkpoint import digest as digest_of
 from jtruth.latent.infer import kernel, temper
 from jtruth.latent.infer.gibbs import Digest, GibbsRun, run_of
 from jtruth.latent.infer.side_by_side import Call, Sampler, alone

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from jtruth._checkpoint import Checkpoint, Progress
 from jtruth._one_line import one_line
-from jtruth.latent.checkpoint import Checkpoint, Progress
 from jtruth.stats.chains import effective_sample_size, split_rhat, tail_sample_size
 
 FEWEST = 50  # sweeps of each chain, burn-in and kept each, below which there is no estimate

@@ -265,7 +265,7 @@ def test_bars_are_for_terminals_and_have_no_colour(monkeypatch, kind, work, says
     screen = kind()
     monkeypatch.setattr("sys.stderr", screen)
     monkeypatch.setattr("jtruth.cli.output._DELAY", 0.0)
-    monkeypatch.setattr("jtruth.latent.checkpoint._UNASKED", 0.05)
+    monkeypatch.setattr("jtruth._checkpoint._UNASKED", 0.05)
     work()
     drawn = screen.getvalue()
     assert (says in drawn) == (kind is Terminal) and not re.search(r"\x1b\[[0-9;]*m", drawn)

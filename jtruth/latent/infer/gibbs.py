@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from jaxtyping import Float, Int
 
+from jtruth._checkpoint import digest as digest_of
 from jtruth._one_line import one_line
 from jtruth._random import host_rng, key_words, seeded
 from jtruth._validation import present
-from jtruth.latent.checkpoint import digest as digest_of
 from jtruth.latent.infer import device, kernel
 from jtruth.latent.model import LatentModel, Observed
 from jtruth.latent.models import alike

@@ -20,9 +20,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax.flatten_util import ravel_pytree
 
+from jtruth._checkpoint import Checkpoint, Progress, digest
 from jtruth._one_line import one_line
 from jtruth._random import as_key
-from jtruth.latent.checkpoint import Checkpoint, Progress, digest
 from jtruth.latent.walk import STANDARD, by_number, extremes, good
 from jtruth.stats.chains import effective_sample_size, split_rhat
 

@@ -3,7 +3,7 @@
 Of the samples only the distinct rows of labels and their numbers are kept (`patterns`), so an update ends at
 a fixed point of the EM of all labels together, starting at the parameters of the day before.
 
-On disk a stream is a checkpoint (`jtruth.latent.checkpoint`), written only over a state whose sets of labels
+On disk a stream is a checkpoint (`jtruth._checkpoint`), written only over a state whose sets of labels
 it has counted, so of two processes that update one file the slower is refused.
 """
 
@@ -17,12 +17,12 @@ from jaxtyping import Float, Int
 
 from jtruth import _host
 from jtruth import _validation as check
+from jtruth._checkpoint import Checkpoint, digest
 from jtruth._one_line import one_line
 from jtruth._validation.columns import lazy_patterns
 from jtruth._validation.in_range import check_shape
 from jtruth._validation.words import number_of
 from jtruth.labels import Labels, must_be_labels
-from jtruth.latent.checkpoint import Checkpoint, digest
 from jtruth.learning._fit import check_steps, first_guess, not_converged
 from jtruth.learning.em import columns
 from jtruth.learning.em.columns import CodedPatterns, merge_patterns, posterior_of, rows_of

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import jtruth as jt
+from jtruth._checkpoint import Checkpoint, digest
 from jtruth.cleaning import start
 from jtruth.cleaning.state import read_state, write_state
 from jtruth.latent import Effort, Progress
-from jtruth.latent.checkpoint import Checkpoint, digest
 from jtruth.learning import fit_joint
 from tests import test_nuts
 from tests.learning.crowds import from_votes
