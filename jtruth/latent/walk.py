@@ -57,8 +57,7 @@ class Effort(NamedTuple):
 STANDARD = Effort()
 
 
-# An effort in sweeps of one chain: burn-in, to keep before the first look, to keep at most, and whether it is
-# the work that ends them.
+# An effort in sweeps of one chain: burn-in, to keep before a first look, at most, and whether work ends it.
 Limits = tuple[int, int, int, bool]
 
 
@@ -191,8 +190,7 @@ Kept = tuple[Arrays, Arrays, np.ndarray]
 class Store:
     """Draws so far, (chains, sweeps, ...), and the state of the chains. Sweeps are counted per chain.
 
-    Once large arrays exceed `max_bytes` only every second, then every fourth, ... sweep is kept; their mean
-    is over all sweeps.
+    Of large arrays above `max_bytes` every second, then fourth, ... sweep is kept; means are over all.
     """
 
     max_bytes: int

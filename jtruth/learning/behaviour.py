@@ -78,8 +78,7 @@ def labeler_behaviour(
     Args:
         labels: the noisy labels.
         prior, matrices: learned from them; no entry may be 0.
-        order: when each sample, or each label (samples, labelers), was labelled, on any scale; without it
-            there is no test of drift.
+        order: when each sample, or each label (samples, labelers), was labelled; without it no test of drift.
         gold: known classes, -1 where unknown.
         key: of the random signs in the test of drift; 0 if None.
 

@@ -55,8 +55,7 @@ def check_consistency(
     """A sentence for each condition that estimated rates do not meet for learning without gold; no proof.
 
     Maximum likelihood finds the rates (Donmez, Lebanon and Balasubramanian 2010) if every labeler is better
-    than chance and, for labelers with one error rate each, the class prior is not even; with three labelers
-    or more it may be.
+    than chance and, for labelers with one error rate each, the prior is uneven or they are three or more.
 
     Args:
         prior, matrices: estimates.

@@ -63,8 +63,7 @@ def fit_difficulty_fallibility(
     Returns:
         `Fit`. Its own: `fallibility` phi (labelers,), 1/2 for a labeler without labels; `difficulty` and
         `difficulty_sd` (samples,), posterior mean and sd of delta given phi; `label_log_likelihood` (samples,
-        classes), log p(labels of a sample | class), difficulty summed out; `log_posterior`, the same as the
-        log-likelihood.
+        classes), log p(labels of a sample | class), difficulty summed out; and equal `log_posterior`.
 
     >>> z = np.array([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 0], [0, 0, 0], [1, 1, 1]])
     >>> fit = fit_difficulty_fallibility(Labels.from_matrix(z, 2))
@@ -142,8 +141,7 @@ def fit_glad(
 def glad(data: em.LongForm, dists: Any) -> em.Model:
     """The model for EM: ability (labelers,), log ease (samples,); `dists` (2, 2), mean and sd of each.
 
-    The M step is one Newton step for all abilities and then one for all log eases, with a curvature of at
-    least that of the prior.
+    The M step is a Newton step for all abilities, then for all log eases, of at least the prior's curvature.
     """
     each = data.each
 

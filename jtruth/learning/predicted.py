@@ -191,11 +191,9 @@ def fit_noise_layer(
 
     Args:
         labels, gold: as for `fit_confident`.
-        probabilities: (samples, classes) p(y | x) of the TRUE class by a classifier that was not fitted to
-            these labels of these samples.
+        probabilities: (samples, classes) p(y | x) of the TRUE class, out of sample for these labels.
         key: of the bootstrap; 0 if None.
-        pseudo: labels added to the diagonal, and as many spread over the rest of each row; 0 is maximum
-            likelihood.
+        pseudo: labels added to the diagonal, and over the rest of each row; 0: maximum likelihood.
         num_bootstrap: bootstrap samples, at least 20.
         max_steps, tol: of EM.
 

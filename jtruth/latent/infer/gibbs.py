@@ -71,8 +71,7 @@ def run_gibbs(
         model, observed: see `model`.
         key: a whole number or a JAX key; 0 if None.
         start: state probabilities from which EM starts.
-        away: from the mode of EM, (states, rows), to the start of the second half of the chains; None: all
-            start at the mode.
+        away: from the mode of EM, (states, rows), to where half of the chains start; None: all start there.
         digest: what is kept of a block of draws, (chains, sweeps, ...), and what of it must converge. It gets
             "pi", "weights", "raters0", ... as far as the model has them; "table0", ... (states, raters *
             symbols), samples of each state with each symbol; of rows that are alike "families0", ...
@@ -202,8 +201,7 @@ def sources(
     """The chain that each one continues from: itself, or one in the best mode where its own has no weight.
 
     The weight of a mode is its height times its volume, about half a log of a ratio of widths for each of P
-    free probabilities. So a chain more than P / 2 + 10 below the best has no weight. R-hat shows nearer
-    modes.
+    free probabilities. So a chain more than P / 2 + 10 below the best has none. R-hat shows nearer modes.
     """
     counts = problem.count_probabilities(symbols)
     means = kernel.posterior_means(problem, problem.concentration + counts)

@@ -219,8 +219,7 @@ def state_probabilities(problem: Problem, log_theta: np.ndarray) -> np.ndarray:
 def in_parts(problem: Problem, chains: int) -> list[Problem]:
     """The same rows in parts that stay in a processor's cache; a sweep from memory takes three times as long.
 
-    With several parts p(state) is float32, whose last digit is far below the information of one sample; sums
-    over parts are float64.
+    With several parts p(state) is float32, its last digit far below what one sample tells; sums are float64.
     """
     rows, (columns, states) = problem.multiplicity.size, problem.place.shape
     number = -(-rows // max(_CACHED // (states * chains), columns))
@@ -301,8 +300,7 @@ def em(
 ) -> tuple[np.ndarray, int]:
     """State probabilities (states, rows) at a mode, from such a start, and the number of steps.
 
-    With Dirichlet(1 + concentration) rows this is EM for the mode. Pooled rows keep the concentrations at the
-    mean of G.
+    With Dirichlet(1 + concentration) rows this is EM for the mode. Pooled rows are at the mean of G.
     """
     p, step, two = start[:, None, :], 0, len(start) == 2 and problem.only_symbol is None
     every = (problem.design.T @ problem.multiplicity)[:, None, None]

@@ -11,8 +11,7 @@ n the expected count of a row of probabilities, A the total of its concentration
 i, and D x = x - p times the sum of x, row by row. Draws have that spread around the mode (`Dist`), and are
 weighted by the posterior over their density; as many are drawn again by these weights. If the largest
 weights, smoothed (Vehtari et al. 2024), have a Pareto k below `good_shape`, and all are worth more than
-`_WORTH`, the draws are those of the posterior, and the mean of the weights is the evidence. States are drawn
-as in Gibbs sampling.
+`_WORTH`, draws are those of the posterior, and the mean of the weights is the evidence. States are Gibbs'.
 
 A distribution around one mode ignores other modes (`learning.joint.guard`).
 """
@@ -132,8 +131,7 @@ def _of_many(
 
     The samples behind the columns, x, are sums over rows whose states are independent given theta. With
     V = sum of Cov(x of a row | its labels), E[x | theta] moves by V d log theta, and V is the covariance of x
-    given theta. So one pass over the rows tells all. Some draws show whether the distribution is the
-    posterior.
+    given theta. So one pass over the rows tells all. Some draws show whether it is the posterior.
     """
     began, used = time.monotonic(), problem.place < problem.concentration.size
     if digest.pointwise or not used.all() or np.unique(problem.place).size < problem.place.size:
@@ -393,8 +391,7 @@ def steps_of(
 ) -> Float[np.ndarray, "draws probabilities"]:
     """Normal draws of theta around the mode with this information matrix.
 
-    A direction in which it is flat or worse (EM stopped early, or uninformative labels) gets the curvature
-    `_FLAT`, wide but finite.
+    A direction in which it is flat or worse (EM stopped early, poor labels) gets `_FLAT`, wide but finite.
     """
     noise = rng.standard_normal((len(matrix), number))
     try:

@@ -7,8 +7,7 @@ it has. The mean of the weights estimates the ratio of two normalizing constants
 evidence, p(labels).
 
 Where evaluations are heavy, points start from a distribution near the posterior (`laplace`). Points live on
-`ISLANDS`, independent estimates of the evidence, until the last drawing, which weights an island by its
-evidence.
+`ISLANDS`, independent estimates of the evidence, until the last drawing, which weights islands by it.
 
 The density at temperature b is prior likelihood^b, or start^(1 - b) (prior likelihood)^b. A move takes
 leapfrog steps in coordinates x = R v, R a root of a covariance of the points. The program has one gradient,
@@ -78,8 +77,7 @@ def moves(
 
     `random`: momentum (moves, size, P), normal; for acceptance (moves, P), uniform; and the length of a step
     (moves, P), around 1. `learning`: whether the size of a step changes, 1 or 0. Returns the points after
-    every move (moves, size, P), log of what the temperature is the power of (moves, P), and the size of a
-    step.
+    every move (moves, size, P), log of what the temperature is the power of (moves, P), and a step's size.
     """
     b, root = state.temperature, state.root
 

@@ -10,8 +10,7 @@ mu, kappa, alpha and g belong to a family of rows and are drawn too (methods 15.
 decides the answer where rows are many and samples few (`benchmarks/honesty.py`).
 
 In Gibbs sampling d and w are summed out: the four move by Metropolis steps on a product of beta-binomial and
-Dirichlet-multinomial distributions, at a scale drawn anew each time over one and a half powers of ten, and
-rows are drawn afterwards.
+Dirichlet-multinomial distributions, at scales drawn over one and a half powers of ten; then rows are drawn.
 
 As a log density the coordinates of d and w are distances from the family's center in (about) standard
 deviations of the family, var log Gamma(a) being about 1/a + 1/a^2; the Jacobian is in the density.

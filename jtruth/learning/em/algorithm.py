@@ -4,8 +4,7 @@ A model is p(labels of a sample, class and level of difficulty), and an M step. 
 its gradient: class posterior, and slopes of the log-likelihood. The class prior is the last of the
 parameters. Where all others are probabilities, the M step is `of_probabilities`: the expected number of times
 that a probability p was used is p times the slope of the log-likelihood in p (Baum and Eagon 1967). A model
-without a closed form may take a Newton step, which points uphill (Fisher's identity) but may go too far, so
-`climb` dampens it.
+without a closed form may take a Newton step, which points uphill (Fisher's identity); `climb` dampens it.
 
 Labels are in long form (`LongForm`), or by columns where a label is a code (`columns`), three times as fast
 (benchmarks/dawid_skene_speed.py). Sizes are padded (weight 0) to a few. A bootstrap is a `vmap` over weights.

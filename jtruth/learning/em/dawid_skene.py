@@ -3,8 +3,7 @@
 EM (`matrices`) finds a local maximum of the likelihood (with pseudo-counts: of the posterior density), from
 the majority vote, in float64. Labels alone do not name the classes: only the start, gold labels or
 pseudo-counts tie class c to label c, and `warnings` tell where a result looks swapped. Labelers are assumed
-to err independently, also in several labels of one sample by one labeler; otherwise the class posterior is
-overconfident.
+to err independently, also in several labels of a sample by one; else the class posterior is overconfident.
 
 With devices of several processes each process has the samples of its shard, filled up to the largest by
 samples of weight 0, and counts are added up each step. Parameters come back to every process, the class
@@ -69,8 +68,7 @@ def fit_dawid_skene(
     """Confusion matrices, class prior and classes by EM from the majority vote, and from random starts.
 
     Args:
-        labels: the noisy labels, for any number of classes; missing labels and several labels of one sample
-            by one labeler are allowed.
+        labels: the noisy labels, of any number of classes, with gaps, or several of a sample by one labeler.
         smoothing: pseudo-counts; the default is maximum likelihood, as in the paper.
         gold: (samples,) known classes, -1 where unknown.
         prior: (classes,) a known class prior. By default the prior is learned.

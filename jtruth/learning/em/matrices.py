@@ -65,10 +65,8 @@ def dawid_skene_em(
         pseudo_counts: of the class prior, and a matrix of them for each labeler (0: maximum likelihood).
         prior: keep the class prior at this value instead of learning it.
         max_steps: static; also the length of `path`.
-        tol: done when EM would change no parameter by `tol` or more. In float32 nothing below about 1e-5 can
-            be met.
-        one_coin: static; a labeler has one error rate, and all wrong classes are equally likely. Rounding in
-            long jumps is corrected.
+        tol: done when EM would change no parameter by `tol` or more; in float32 not below about 1e-5.
+        one_coin: static; a labeler has one error rate, and all wrong classes are equally likely.
 
     Raises:
         ValueError: more than 2**24 samples where JAX has no 64-bit types.

@@ -121,8 +121,7 @@ def update(
         max_steps, tol: as in `fit_dawid_skene`.
 
     Raises:
-        ValueError: other classes; labels that were counted before; a worker who labelled a task again; no
-            names.
+        ValueError: other classes; labels counted before; a worker who labelled a task twice; no names.
 
     >>> monday = Labels.from_long(list("aabbcc"), list("xyxyxy"), [0, 0, 1, 1, 0, 1])
     >>> tuesday = Labels.from_long(list("abcddd"), list("zzzxyz"), [0, 1, 1, 1, 1, 1], num_classes=2)

@@ -1,8 +1,7 @@
 """From draws of states and rows to the fields of `JointPosterior`: everything by class, strata averaged out.
 
 `log_prior` is the log prior of such draws, for `jtruth.stats.loo`. For rows that are alike
-(`latent.models.alike`) it is that of their families; the distribution of rows given the family is part of
-the model.
+(`latent.models.alike`) it is that of their families; that of rows given the family is part of the model.
 """
 
 from collections.abc import Mapping

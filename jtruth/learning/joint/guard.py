@@ -2,8 +2,7 @@
 
 Swap two classes in pi and in the rows of every matrix, and the likelihood is the same. So the mean matrices
 of all raters are checked, over all chains and in each one: for two classes their mean diagonal must be at
-least 1/2, for more the best matching of true classes to labels must be the identity. Gold of every class
-names the classes.
+least 1/2, for more the best matching of classes to labels must be the identity. Gold of all classes names them.
 
 A labeler who is more often wrong than right makes several modes. Then half of the chains start where one
 labeler is believed: the one who contradicts the mode most among those whom the other labelers confirm more
@@ -36,8 +35,7 @@ def check_switching(
 ) -> str | None:
     """A sentence if classes have exchanged names, by mean matrices (chains, raters, classes, classes).
 
-    The raters are those with labels. With `gold` of every class, (samples,) and -1 where unknown, there is
-    none.
+    The raters are those with labels. None with `gold` of every class, (samples,) and -1 where unknown.
     """
     if gold is not None and np.unique(gold[gold >= 0]).size == len(class_names):
         return None

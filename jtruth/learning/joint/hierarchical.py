@@ -40,8 +40,7 @@ def fit_hierarchical(
 
     Returns:
         A `Fit` of posterior means, with `accuracy_interval()`. Its own: `matrices` (labelers, classes,
-        classes); `accuracy` (labelers,), sum_c pi[c] psi_t[c, c]; `posterior`, the draws, a `JointPosterior`.
-        `log_likelihood` is NaN.
+        classes); `accuracy` (labelers,), sum_c pi[c] psi_t[c, c]; `posterior`, draws; NaN `log_likelihood`.
 
     Raises:
         ValueError: for input that cannot be used, before any sampling.

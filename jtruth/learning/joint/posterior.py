@@ -2,8 +2,7 @@
 
 The classifier under test is one more rater. Class prior pi, every labeler's confusion matrix, the
 classifier's matrix K and the true classes are drawn together given all labels and predictions. A draw of the
-true classes is one of the count table n[c, u] of these samples, a draw of (pi, K) one of the population;
-`tables` asks which.
+true classes is one of the count table n[c, u] of these samples, a draw of (pi, K) one of the population.
 
 Prior: pi ~ Dirichlet(1), every row of a matrix ~ Dirichlet with 2 on the diagonal and 1 spread over the rest.
 Where raters err independently given the class, 95 % intervals cover the truth about as often
