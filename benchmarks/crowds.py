@@ -23,12 +23,10 @@ One process, one thread, simulated crowds; CPU seconds of the second call (the f
         to 1e-8 in every probability: jtruth .50 (4.5): 3.6 times less than crowd-kit's 5 steps
         majority vote: DuckDB's `mode` and `group by` .10 (1.1), jtruth from codes .02 (.17): 5
         `read_labels` of the data frame, which both of jtruth's need once: .89 (8.5)
-    picture of a default answer, 600 x 5: 2.0 and .04 after `evaluate` (.14): only `plot(assumptions=True)`
-    fits three more models; `jtruth evaluate --report`, whole process, shows them: 4.9, without a page 1.6
+    picture of a default answer, 600 x 5: .02 after `evaluate`; the first of a process loads matplotlib (.85)
     Later, by turns with 0054075b on the same two cores beside a test run (user + system, byte code there):
     digits 8.2 and 5.8, since a linear model's answers are kept as slopes in its outputs; 400 x 8 3.2 and
-    2.8; --report 5.4 and 5.4. Its first call loads 1.6, three more assumptions are sampled in 2, the rest
-    traces and lowers programs that the cache holds: stored StableHLO saved .9 of it and was left out.
+    2.8.
     Whole commands, 2ac7ecc0 and this by turns in the same minutes (user + system, best of the second and
     third run, byte code there, load 5 to 8; imports are .7 and more of each):
         labelers, Parquet of 2 x 10^6 labels of 400 000 tasks by 120 workers      7.6    4.6
@@ -36,7 +34,19 @@ One process, one thread, simulated crowds; CPU seconds of the second call (the f
         agreement of 10^6 labels of 120 workers, Parquet; CSV               2.1, 3.1    1.4, 2.1
         compare, 8 classifiers, 1000 x 5                                         9.9    5.0
         evaluate examples/caries.csv --rater 5                                   1.6    1.0
-    .5 of each was the interpreter's last search for cycles, .5 of labelers OpenBLAS threads that waited
+        evaluate, 600 x 5; with --report; with --full --report     1.6, 5.0, 5.0     .9, .95, 4.9
+    .5 of each was the interpreter's last search for cycles, .5 of labelers waiting OpenBLAS threads. A page
+    fits nothing; --full fits three more models: 2.2 sampling, 1.3 tracing and loading of programs that the
+    cache holds (stored StableHLO saved .9 of it and was left out)
+    Poor crowds mix slowly. Gibbs sampling of 500 x 199 labelers of .5 to .6, 5 labels a sample, stopped by
+    its work: 10.5 s, an effective 316 draws of 69 088; of 5000 x 300, 4 classes, 3 labels each, .4 to .7: 12.9 s,
+    201 of 8256. Tried and left out: Hamiltonian moves of all 407 parameters with classes summed out, from
+    Gibbs draws (32 points, lists of labels instead of a dense table, 20 to 32 steps): 4.9 to 5.6 s, converged,
+    but 300 x 110 of 5 classes took 40 s for 12, and 2000 x 199, which has two modes, 190 s for 10.5 and did
+    not converge. The same of the 9 shared parameters alone: as many effective draws a second; random walks of
+    them (4, 12 a sweep): 49 and 52 a second, where Gibbs has 45
+    Kept: long moves where tempering is far from the prior: 1000 x 50 of .5 to .7, 3 labels each, 41 280 draws
+    in 7.4 s, now 6720 in 2.6; and tallies in one pass: a sweep 3.3 and 2.9 ms, 2.5 and 2.2, 5.1 and 4.8
 """
 
 import sys
