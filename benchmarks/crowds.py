@@ -39,9 +39,9 @@ One process, one thread, simulated crowds; CPU seconds of the second call (the f
     fits nothing; --full fits three more models: 2.2 sampling, 1.3 tracing and loading of programs that the
     cache holds (stored StableHLO saved .9 of it and was left out)
     Poor crowds mix slowly. Gibbs sampling of 500 x 199 labelers of .5 to .6, 5 labels a sample, stopped by
-    its work: 10.5 s, an effective 316 draws of 69 088; of 5000 x 300, 4 classes, 3 labels each, .4 to .7: 12.9 s,
-    201 of 8256. Tried and left out: Hamiltonian moves of all 407 parameters with classes summed out, from
-    Gibbs draws (32 points, lists of labels instead of a dense table, 20 to 32 steps): 4.9 to 5.6 s, converged,
+    its work: 10.5 s, an effective 316 draws of 69 088; of 5000 x 300, 4 classes, 3 labels, .4 to .7: 12.9 s
+    and 201 of 8256. Tried and left out: Hamiltonian moves of all 407 parameters with classes summed out, from
+    Gibbs draws (32 points, lists of labels instead of a dense table, 20 to 32 steps): 4.9 to 5.6 s and good,
     but 300 x 110 of 5 classes took 40 s for 12, and 2000 x 199, which has two modes, 190 s for 10.5 and did
     not converge. The same of the 9 shared parameters alone: as many effective draws a second; random walks of
     them (4, 12 a sweep): 49 and 52 a second, where Gibbs has 45
