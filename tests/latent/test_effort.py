@@ -14,8 +14,8 @@ from jtruth.evaluation.assumptions.registry import ASSUMPTIONS, entries
 from jtruth.latent import Effort, TooLarge
 from jtruth.latent.walk import FEWEST, Convergence, diagnose, good, limits, next_target
 from jtruth.learning import DirichletPriors, fit_joint
-from tests.latent.test_checkpoint import small
 from tests.learning.crowds import from_votes
+from tests.test_checkpoint import small
 
 KEY = jax.random.key(3)
 

@@ -423,7 +423,7 @@ def _run(name: str, labels: Any, num_classes: int | None, shape: Any, priors: Hy
     if not data.num_labelers:
         raise ValueError(
             f"labels are floating numbers of shape {np.shape(labels)}; this model needs whole numbers, with "
-            "-1 for no label. Only `testing` and `noisy_label_regression` take log p(labels | class)"
+            "-1 for no label. jt.models.testing takes log p(labels | class)"
         )
     hyper = models.prepare(spec, data.num_classes, data.labeler.shape[1], priors)
     with starting(spec.start(*majority_start(data), hyper), priors):
