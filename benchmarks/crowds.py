@@ -46,7 +46,7 @@ One process, one thread, simulated crowds; CPU seconds of the second call (the f
     not converge. The same of the 9 shared parameters alone: as many effective draws a second; random walks of
     them (4, 12 a sweep): 49 and 52 a second, where Gibbs has 45
     Kept: long moves where tempering is far from the prior: 1000 x 50 of .5 to .7, 3 labels each, 41 280 draws
-    in 7.4 s, now 6720 in 2.6; and tallies in one pass: a sweep 3.3 and 2.9 ms, 2.5 and 2.2, 5.1 and 4.8
+    in 7.4 s, now 8640 in 3.2; and tallies in one pass: a sweep 3.3 and 2.9 ms, 2.5 and 2.2, 5.1 and 4.8
 """
 
 import sys

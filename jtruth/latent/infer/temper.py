@@ -35,7 +35,7 @@ ISLANDS = 4
 MOVES = 5  # of each point at a temperature
 STEPS = 6  # leapfrog steps of a move
 # ... of draws to keep where an evaluation is heavy, at most: they go this far, since posteriors of many
-# labels are long ridges (41 280 moves of 6 steps, 6720 of 20 for 3000 labels of 50 labelers of .5 to .7)
+# labels are long ridges (41 280 moves of 6 steps, 8640 of 19 for 3000 labels of 50 labelers of .5 to .7)
 _LONG, _LENGTH = 20, 4.0
 _WORTH = 0.5  # of the points that weights keep
 _FIRST_STEP = 0.4
