@@ -63,7 +63,7 @@ def fit_difficulty_fallibility(
     Returns:
         `Fit`. Its own: `fallibility` phi (labelers,), 1/2 for a labeler without labels; `difficulty` and
         `difficulty_sd` (samples,), posterior mean and sd of delta given phi; `label_log_likelihood` (samples,
-        classes), log p(labels of a sample | class), difficulty summed out; and equal `log_posterior`.
+        classes), log p(its labels | class), difficulty summed out; `log_posterior`, as `log_likelihood`.
 
     >>> z = np.array([[0, 0, 0], [0, 0, 1], [1, 1, 1], [1, 1, 0], [0, 0, 0], [1, 1, 1]])
     >>> fit = fit_difficulty_fallibility(Labels.from_matrix(z, 2))

@@ -50,7 +50,7 @@ def fit_values(
 
     Args:
         values: of `Values.from_long`.
-        channel: `SymbolMatrices` (of sets too), `DirichletChannel`, `OrdinalLink`, `NormalRatings`, or alike.
+        channel: `SymbolMatrices` (of sets too), `DirichletChannel`, `OrdinalLink`, `NormalRatings`, or yours.
         num_classes: C.
         gold: (samples,) known classes, -1 where unknown, in the order of `values.tasks`.
         max_steps, tol: EM stops when no parameter moves by `tol`.

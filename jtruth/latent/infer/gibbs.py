@@ -71,7 +71,7 @@ def run_gibbs(
         model, observed: see `model`.
         key: a whole number or a JAX key; 0 if None.
         start: state probabilities from which EM starts.
-        away: from the mode of EM, (states, rows), to where half of the chains start; None: all start there.
+        away: from the mode of EM, (states, rows), to the start of half of the chains; None: all at the mode.
         digest: what is kept of a block of draws, (chains, sweeps, ...), and what of it must converge. It gets
             "pi", "weights", "raters0", ... as far as the model has them; "table0", ... (states, raters *
             symbols), samples of each state with each symbol; of rows that are alike "families0", ...

@@ -2,7 +2,7 @@
 
 Swap two classes in pi and in the rows of every matrix, and the likelihood is the same. So the mean matrices
 of all raters are checked, over all chains and in each one: for two classes their mean diagonal must be at
-least 1/2, for more the best matching of classes to labels must be the identity. Gold of each names them.
+least 1/2, for more the best match of labels must be the identity. Gold of every class names the classes.
 
 A labeler who is more often wrong than right makes several modes. Then half of the chains start where one
 labeler is believed: the one who contradicts the mode most among those whom the other labelers confirm more
